@@ -3,7 +3,7 @@
 --     local run = require "egret.run" {name = "digits", about = "Learns to read digits.", data = "a folder of MNIST",
 --                                epochs = 3, batch = 64, smoke = {steps = 40},
 --                                lr = {2e-3, "learning rate"}}                     -- options of its own
---     local train = run:share(digits:batch(run.batch))
+--     local train = run:deal(digits:batch(run.batch))
 --     run:module("net", net)
 --     run:optim("adam", adam)
 --     run.saver:dataset("train", train)
@@ -170,22 +170,21 @@ function methods:optim(name, optim)
 end
 
 --- A dataset of batches, of which this rank gets every run.ranks-th.
-function methods:share(dataset)
+function methods:deal(dataset)
     return self.ranks > 1 and dataset:distribute(self.rank, self.ranks) or dataset
 end
 
 --- Adds a tensor to what is saved of which each rank has its share, along an axis counted from 0.
 function methods:share_tensor(name, tensor, axis)
-    if self.ranks == 1 then
-        self.saver:tensor(name, tensor)
-        return
-    end
     self.saver:add(name, {
         state = function()
             local own = tensor:transpose(0, axis):contiguous()
+            if self.ranks == 1 then
+                return {all = own}
+            end
             local shape = own:shape()
             shape[1] = shape[1] * self.ranks
-            local all = eg.zeros(shape, own:dtype())
+            local all = eg.zeros(shape, own:dtype()):to(self.device)
             self.comm:all_gather(own, all)
             return {all = all}
         end,
@@ -212,14 +211,15 @@ end
 
 --- Gives a module that is saved under this name what it was at its best (saver:save_best).
 function methods:best(name, net)
-    local saver = eg.saver(self.out)
+    local saver = eg.saver(self.out, {comm = self.comm})
     saver:module(name, net)
     saver:restore_from(self:path "best.safetensors", {allow_others = true})
 end
 
 --- The step of the latest checkpoint, with all of it put back, if the command line asks for that; else 0.
 function methods:resume_step()
-    local step = self.resume and self.saver:latest() >= 0 and self.saver:restore() or 0
+    local latest = joined(self, {self.saver:latest()}, "max")[1] -- rank 0's, others have none
+    local step = self.resume and latest >= 0 and self.saver:restore() or 0
     self.journal = eg.journal(self:path "log.jsonl", {append = self.resume})
     if self.rank > 0 then -- weights were the same on all; noise is each rank's own
         local random = eg.random_get_state()

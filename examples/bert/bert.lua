@@ -50,7 +50,7 @@ end
 
 local texts, labels = (run.data and read or make)(run.data and "train" or run.pairs)
 local others, right = (run.data and read or make)(run.data and "test" or run.smoke and 64 or 500)
-local learned = run:share(dataset_of(texts, labels):shuffle(#labels, {seed = run.seed})
+local learned = run:deal(dataset_of(texts, labels):shuffle(#labels, {seed = run.seed})
     :batch(run.batch, {drop_last = true}))
 local judged = dataset_of(others, right):batch(32)
 print(("%d pairs to learn from, %d to be judged by (%s)"):format(#labels, #right, run.data or "a small world"))

@@ -64,7 +64,7 @@ local function dataset_of(list)
         return sample.photo.places, eg.concat({eg.tensor {start}, words:encode(sample.text, 1), eg.tensor {stop}}, 0)
     end, #list)
 end
-local learned = run:share(dataset_of(samples):shuffle(#samples, {seed = run.seed})
+local learned = run:deal(dataset_of(samples):shuffle(#samples, {seed = run.seed})
     :padded_batch(run.batch, {drop_last = true}))
 local judged = dataset_of(others):padded_batch(run.batch)
 

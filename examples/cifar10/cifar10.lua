@@ -17,7 +17,7 @@ local run = require "egret.run" {
 -- ---- the images ---------------------------------------------------------------------------------------
 -- [3, 32, 32] of -1..1 with their labels. Those to learn from are cut and mirrored by chance, in two threads, so that
 -- the net sees none twice.
-local train = run:share(images.learned_from(run.data, run):batch(run.batch, {drop_last = true}):prefetch(4))
+local train = run:deal(images.learned_from(run.data, run):batch(run.batch, {drop_last = true}):prefetch(4))
 local test = images.tested_with(run.data, {drawn = math.max(run.drawn // 5, 50)}):batch(100)
 local kinds = images.kinds(run.data)
 local per_epoch = train:count()

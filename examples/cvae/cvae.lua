@@ -66,7 +66,7 @@ local function digits(split, count)
         :batch(run.batch):prefetch(4)
 end
 
-local train, test = run:share(digits("train", run.drawn)), digits("test", math.max(run.drawn // 6, 1))
+local train, test = run:deal(digits("train", run.drawn)), digits("test", math.max(run.drawn // 6, 1))
 
 -- ---- learning -----------------------------------------------------------------------------------------
 

@@ -64,7 +64,7 @@ local learned = batches_of(table.move(train, 1, marked, 1, {}), true)
 if others then
     learned = eg.data.zip {learned, batches_of(table.move(train, marked + 1, #train, 1, {})):repeated(0)}
 end
-learned = run:share(learned)
+learned = run:deal(learned)
 local judged = batches_of(test, true)
 print(("%d sentences with marks, %d without, %d words (%s)"):format(
     marked, others and #train - marked or 0, words:size(), run.data or "of a small grammar"))

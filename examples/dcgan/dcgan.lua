@@ -21,7 +21,7 @@ if run.data then
 else
     digits = eg.data.from_tensors {(glyphs.digits(run.drawn)) * 2 - 1}
 end
-digits = run:share(digits:shuffle(60000, {seed = run.seed}):batch(run.batch):prefetch(4))
+digits = run:deal(digits:shuffle(60000, {seed = run.seed}):batch(run.batch):prefetch(4))
 
 -- ---- the players --------------------------------------------------------------------------------------
 -- The generator begins with 100 numbers of chance and a picture of 7 x 7 with 64 channels; transposed convolutions

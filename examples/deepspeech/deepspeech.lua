@@ -28,7 +28,7 @@ table.sort(learned, function(a, b)
     return #a.text ~= #b.text and #a.text < #b.text or #a.text == #b.text and (a.path or a.seed) < (b.path or b.seed)
 end)
 local numbers = eg.data.from_tensors {eg.arange(1, #learned + 1, 1, "i64")}:batch(run.batch, {drop_last = true})
-local train = run:share(numbers:shuffle(#learned // run.batch + 1, {seed = run.seed, ordered = 1}))
+local train = run:deal(numbers:shuffle(#learned // run.batch + 1, {seed = run.seed, ordered = 1}))
 local per_epoch = train:count()
 assert(per_epoch > 0, "there are not enough utterances for one batch")
 

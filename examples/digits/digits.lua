@@ -19,7 +19,7 @@ local function digits(split, count)
     return eg.data.from_tensors {glyphs.digits(count)}
 end
 
-local train = run:share(digits("train", run.drawn):shuffle(10000, {seed = run.seed})
+local train = run:deal(digits("train", run.drawn):shuffle(10000, {seed = run.seed})
     :batch(run.batch, {drop_last = true}):prefetch(4))
 local test = digits("test", run.smoke and 200 or run.drawn // 4):batch(100)
 assert(train:count() > 0, "there are not enough digits for one batch")

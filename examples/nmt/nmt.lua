@@ -23,7 +23,7 @@ local size = run.embedding > 0 and run.embedding or run.data and 256 or 64
 local spanish, english = corpus.load(run.data, count)
 local order, learned = eg.permutation(#spanish.rows), #spanish.rows * 4 // 5
 local sources, targets = spanish.rows[order], english.rows[order]
-local train = run:share(eg.data.from_tensors {sources[{{1, learned}}], targets[{{1, learned}}]}
+local train = run:deal(eg.data.from_tensors {sources[{{1, learned}}], targets[{{1, learned}}]}
     :shuffle(count, {seed = run.seed}):batch(run.batch, {drop_last = true}))
 local test = eg.data.from_tensors {sources[{{learned + 1, -1}}], targets[{{learned + 1, -1}}]}:batch(run.batch)
 assert(train:count() > 0, "there are not enough pairs for one batch")

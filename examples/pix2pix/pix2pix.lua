@@ -16,7 +16,7 @@ local run = require "egret.run" {
 -- ---- plans and photos ---------------------------------------------------------------------------------
 -- Pairs of images, [3, 256, 256] of -1..1 each. Those to learn from are made a little larger, cut to size and
 -- mirrored by chance, so that no epoch is like another. Two threads make them.
-local train = run:share(pairs.learned_from(run.data, {drawn = run.drawn, seed = run.seed})
+local train = run:deal(pairs.learned_from(run.data, {drawn = run.drawn, seed = run.seed})
     :batch(run.batch, {drop_last = true}):prefetch(2))
 local test = pairs.tested_with(run.data, {drawn = run.smoke and 2 or 10, seed = run.seed}):batch(1)
 

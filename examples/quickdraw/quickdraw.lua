@@ -41,7 +41,7 @@ local function batches(part, count)
     return set:padded_batch(run.batch, {drop_last = learned})
 end
 
-local train, test = run:share(batches("training", run.drawn)), batches("eval", run.drawn // 5)
+local train, test = run:deal(batches("training", run.drawn)), batches("eval", run.drawn // 5)
 
 -- ---- learning -----------------------------------------------------------------------------------------
 

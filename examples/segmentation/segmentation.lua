@@ -20,7 +20,7 @@ assert(run.side % 32 == 0, "--side is a multiple of 32")
 -- [3, side, side] and [1, side, side] of 0..1. Those to learn from are mirrored and moved by chance, both alike; the
 -- hue of the image changes too.
 local all = pairs.open(run.data, run)
-local train = run:share(all:learned_from():batch(run.batch):prefetch(4))
+local train = run:deal(all:learned_from():batch(run.batch):prefetch(4))
 local test = all:tested_with():batch(run.batch)
 
 -- ---- the net ------------------------------------------------------------------------------------------

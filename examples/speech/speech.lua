@@ -16,7 +16,7 @@ local run = require "egret.run" {
 -- ---- the clips ----------------------------------------------------------------------------------------
 local all = words.open(run.data, run)
 local labels = words.labels
-local places = run:share(eg.data.from_tensors {eg.arange(0, #all.learned.labels, 1, "i64")}
+local places = run:deal(eg.data.from_tensors {eg.arange(0, #all.learned.labels, 1, "i64")}
     :shuffle(#all.learned.labels, {seed = run.seed}):batch(run.batch, {drop_last = true}))
 local per_epoch = places:count()
 assert(per_epoch > 0, "there are not enough clips for one batch")

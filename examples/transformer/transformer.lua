@@ -68,7 +68,7 @@ table.insert(batches, math.max(1, tokens // 257))
 local function batches_of(dataset, all)
     return dataset:bucket(below, {batches = batches, longest = true, drop_last = not all})
 end
-local learned = run:share(batches_of(pairs_of(train):shuffle(#train[1], {seed = run.seed}), false))
+local learned = run:deal(batches_of(pairs_of(train):shuffle(#train[1], {seed = run.seed}), false))
 local judged = batches_of(pairs_of(valid), true)
 print(("%d pairs to learn from, %d to be judged by, %d subtokens (%s)"):format(#train[1], #valid[1], words:size(),
                                                                               run.data or "numbers in words"))

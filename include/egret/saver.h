@@ -93,7 +93,7 @@ EG_API eg_status eg_saver_add(eg_saver *s, const char *name, const eg_saver_part
 EG_API eg_status eg_saver_save(eg_saver *s, int64_t step);
 
 /* Writes best.safetensors if the score is better than that of the file there is, from this run or one
- * before; a NaN never is. The file can be restored as the others can. */
+ * before; a NaN never is. Of several ranks rank 0's score counts. The file can be restored as the others can. */
 EG_API eg_status eg_saver_save_best(eg_saver *s, int64_t step, double score);
 /* The best score so far; NaN: none yet. */
 EG_API double eg_saver_best_score(const eg_saver *s);

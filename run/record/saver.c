@@ -39,13 +39,13 @@ static eg_status read_best(eg_saver *s, const char *op)
 }
 
 /* Rank 0's score is everybody's. */
-static eg_status share_best(eg_saver *s)
+static eg_status share_score(const eg_saver *s, double *score)
 {
     eg_scope scope = eg_scope_push();
-    eg_tensor *best = scope.depth ? eg__from_on(0, EG_SHAPE(1), EG_F64, &s->best) : NULL;
-    eg_status st = best ? eg_comm_broadcast(s->options.comm, &best, 1, 0) : eg__why();
+    eg_tensor *told = scope.depth ? eg__from_on(0, EG_SHAPE(1), EG_F64, score) : NULL;
+    eg_status st = told ? eg_comm_broadcast(s->options.comm, &told, 1, 0) : eg__why();
     if (!st) {
-        s->best = *(const double *)eg__ptr(best);
+        *score = *(const double *)eg__ptr(told);
     }
     eg_scope_pop(scope, NULL);
     return st;
@@ -76,7 +76,7 @@ eg_saver *eg_saver_new_with(const char *folder, const eg_saver_options *options)
         }
     }
     st = eg__saver_agree(s, st);
-    st = st || !eg__saver_shared(s) ? st : share_best(s);
+    st = st || !eg__saver_shared(s) ? st : share_score(s, &s->best);
     if (st) {
         eg_saver_free(s);
         return NULL;
@@ -319,6 +319,7 @@ eg_status eg_saver_save_best(eg_saver *s, int64_t step, double score)
 {
     static const char op[] = "eg_saver_save_best";
     eg_status st = check_step(s, op, step);
+    st = st || !eg__saver_shared(s) ? st : share_score(s, &score);
     if (st) {
         return st;
     }

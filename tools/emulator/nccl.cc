@@ -26,7 +26,7 @@ struct message {
 struct clique {
     std::string id;
     int ranks = 0, joined = 0, finalized = 0;
-    std::map<int, ncclComm_t> members; /* that have not left */
+    std::map<int, ncclComm_t> members;                                        /* that have not left */
     std::map<std::pair<int, int>, std::deque<std::shared_ptr<message>>> open; /* of which one end has come */
 };
 
