@@ -57,10 +57,12 @@ int signals_take(void)
 
 void signals_release(void)
 {
-    put_back();
-    int number = signals_take();
-    atomic_store(&holding, false);
-    if (number) {
-        raise(number);
+    if (atomic_load(&holding)) {
+        put_back();
+        int number = signals_take();
+        atomic_store(&holding, false);
+        if (number) {
+            raise(number);
+        }
     }
 }

@@ -24,7 +24,8 @@ bool signals_hold(void);
 /* The signal that was noted since, once; 0: none. */
 int signals_take(void);
 
-/* Signals are what they were before. One that was noted and not taken is raised again: it came too late to be. */
+/* Signals are what they were before. One that was noted and not taken is raised again: it came too late to be. Nothing
+ * where they are not held. */
 void signals_release(void);
 
 #endif
