@@ -21,7 +21,7 @@ cd "$(dirname "$0")"
 PATH=$PATH:/usr/sbin:/sbin # for ldconfig
 
 tools="gcc libc6-dev pkg-config meson ninja-build python3"
-libraries="libdnnl-dev zlib1g-dev libjpeg-dev libpng-dev libprotobuf-c-dev protobuf-c-compiler libexif-dev
+libraries="libdnnl-dev zlib1g-dev libjpeg-dev libpng-dev libprotobuf-c-dev protobuf-c-compiler libexif-dev libexpat1-dev
     libsndfile1-dev libmpg123-dev libsamplerate0-dev libutf8proc-dev libstb-dev libarchive-dev libsnappy-dev libpcre2-dev
     liblua5.4-dev libedit-dev libsixel-dev libzmq3-dev libjansson-dev libssl-dev
     libopenmpi-dev"

@@ -253,12 +253,14 @@ static int dataset_shards(lua_State *L)
     return eg__lua_own(L, hold);
 }
 
-/* dataset:classes(): the names of an image folder's classes. */
+/* dataset:classes(): the names of the classes of a folder of images, or of a set of photos. */
 static int dataset_classes(lua_State *L)
 {
     EG__LUA_BEGIN(1)
     int64_t n = 0;
-    const char *const *names = eg_image_folder_classes(eg__lua_handle(L, 1, &eg__lua_type_dataset), &n);
+    eg_dataset *d = eg__lua_handle(L, 1, &eg__lua_type_dataset);
+    const char *const *names = eg_photo_classes(d, &n);
+    names = names ? names : eg_image_folder_classes(d, &n);
     if (!names) {
         return eg__lua_raise(L);
     }

@@ -18,7 +18,7 @@ HAND = {
     "eg_dataset_map_with": "dataset:map", "eg_dataset_filter": "dataset:filter", "eg_dataset_from": "eg.data.from",
     "eg_shards_new_with": "eg.data.shards",
     "eg_dataset_first": "dataset", "eg_dataset_next": "dataset",
-    "eg_image_folder_classes": "dataset:classes",
+    "eg_image_folder_classes": "dataset:classes", "eg_photo_classes": "dataset:classes",
     "eg_tape_open_with": "eg.tape", "eg_tape_close": "tape:close", "eg_tape_watch": "tape:watch",
     "eg_tape_gradients_with": "tape:gradients",
     "eg_optim_minimize": "optim:minimize", "eg_optim_minimize_function": "optim:minimize",

@@ -9,6 +9,8 @@ Needs root, ip and /dev/net/tun; is skipped without them."""
 import fcntl
 import glob
 import heapq
+import json
+import math
 import os
 import random
 import select
@@ -37,7 +39,7 @@ class Network:
 
     def __init__(self, hosts):
         self.hosts = {i: self.make_host(i) for i in range(1, hosts + 1)}
-        self.cut, self.queue, self.ended, self.count = set(), [], False, 0
+        self.cut, self.queue, self.ended, self.count, self.bytes = set(), [], False, 0, 0
         self.thread = threading.Thread(target=self.carry, daemon=True)
         self.thread.start()
 
@@ -61,6 +63,7 @@ class Network:
             wait = max(0, self.queue[0][0] - time.monotonic()) if self.queue else .02
             for fd in select.select(list(self.hosts.values()), [], [], min(wait, .02))[0]:
                 frame = os.read(fd, 65536)
+                self.bytes += len(frame)
                 for i, to in self.hosts.items():
                     source = next(k for k, v in self.hosts.items() if v == fd)
                     if to != fd and not {i, source} & self.cut and chance.random() >= LOSS:
@@ -164,17 +167,33 @@ def last(folder):
         return os.path.basename(paths[-1]), f.read()
 
 
+def gradient_bytes(checkpoint):
+    """Of what has a moment of Adam in it, in f32."""
+    shapes = json.loads(checkpoint[8:8 + struct.unpack("<Q", checkpoint[:8])[0]])
+    return sum(4 * math.prod(entry["shape"]) for name, entry in shapes.items() if name.endswith(".exp_avg"))
+
+
+STEPS = 40
+
+
 def learn(at, name, hosts, *more):
-    words = ["--steps", "40", "--batch", "24", "--save-every", "10", "--threads", "1", "--rank-timeout", str(TIMEOUT)]
+    words = ["--steps", str(STEPS), "--batch", "24", "--save-every", "10", "--threads", "1", "--rank-timeout", str(TIMEOUT)]
     return Job(at, hosts, *words, "--out", f"{at}/{name}", *more)
 
 
-def undisturbed(at, hosts):
+def undisturbed(at, network, hosts):
+    before = network.bytes
     job = learn(at, "whole", hosts)
     codes = job.wait(60)
     words = job.end()
     check("learns", codes == {r: 0 for r in range(hosts)}, f"{codes}\n{words}")
-    return last(at + "/whole")
+    whole = last(at + "/whole")
+    if whole:  # from each rank 2 (n - 1) / n of the gradients in each step; frames have headers, and some are sent again
+        least = STEPS * 2 * (hosts - 1) * gradient_bytes(whole[1])
+        ratio = (network.bytes - before) / least
+        print(f"{least} bytes of gradients at the least, {ratio:.3f} times that in frames")
+        check("as few bytes as can be", 1 < ratio < 1.2, f"{ratio}")
+    return whole
 
 
 def wait_for_checkpoint(folder):
@@ -219,7 +238,7 @@ def main():
         return
     at = tempfile.mkdtemp()
     try:
-        want = undisturbed(at, hosts)
+        want = undisturbed(at, network, hosts)
         for name, disturb in (("killed", lambda job: os.kill(job.pid_of(hosts - 1), signal.SIGKILL)),
                               ("frozen", lambda job: os.kill(job.pid_of(hosts - 1), signal.SIGSTOP)),
                               ("cut", lambda job: network.cut.add(hosts))):

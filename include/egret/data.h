@@ -26,6 +26,7 @@
 #include <egret/data/image.h>
 #include <egret/data/image_ops.h>
 #include <egret/data/ngram.h>
+#include <egret/data/photos.h>
 #include <egret/data/preprocess.h>
 #include <egret/error.h>
 #include <egret/data/readers.h>

@@ -6,6 +6,7 @@
 #include <egret/comm.h>
 #include <egret/data.h>
 #include <egret/debug.h>
+#include <egret/detection.h>
 #include <egret/device.h>
 #include <egret/error.h>
 #include <egret/events.h>

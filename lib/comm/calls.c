@@ -89,8 +89,8 @@ static bool find_home(eg_work *w)
     }
     together = together && (!w->y || w->y->device == device);
     w->home = t ? t->is->home(t, together ? device : 0, eg__work_of_two(w)) : 0;
-    w->way = w->home ? eg__comm_way(w->comm, w->home, eg__work_of_two(w), w->op) : NULL;
-    w->ready = w->way ? eg_event_new(eg__way_device(w->way)) : NULL;
+    w->carrier = w->home ? eg__comm_carrier(w->comm, w->home, eg__work_of_two(w), w->op) : NULL;
+    w->ready = w->carrier ? eg_event_new(eg__carrier_device(w->carrier)) : NULL;
     return !w->home || w->ready;
 }
 
@@ -146,13 +146,13 @@ static bool take(eg_work *w, eg_tensor *from, eg_tensor *to)
     }
     w->from = eg__ptr(from);
     w->to = eg__ptr(to);
-    if (!w->way) {
+    if (!w->carrier) {
         return true;
     }
-    const eg__ways *ways = eg__ways_of(w->way);
+    const eg__carriers *carriers = eg__carriers_of(w->carrier);
     eg__thread *T = eg__thread_get();
-    eg_status st = ways->leave(T, from, false, w->op);
-    return !st && !ways->leave(T, to, true, w->op);
+    eg_status st = carriers->leave(T, from, false, w->op);
+    return !st && !carriers->leave(T, to, true, w->op);
 }
 
 static eg_status put_results(const eg_work *w)

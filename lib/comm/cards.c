@@ -10,7 +10,7 @@ typedef struct linked {
     eg__transport base;
     eg__transport *over; /* NULL: none */
     const eg__cards *cards;
-    eg__way *way;
+    eg__carrier *carrier;
     void *group;   /* NULL: given up */
     eg__move *now; /* what goes by it */
     double pauses; /* since when it does not */
@@ -19,7 +19,7 @@ typedef struct linked {
 /* The other one carries it. */
 static bool passes(const linked *l, const eg__move *m)
 {
-    return l->over && m->way != l->way;
+    return l->over && m->carrier != l->carrier;
 }
 
 static eg_status begin(eg__transport *t, eg__move *m)
@@ -50,7 +50,7 @@ static eg_status poll(eg__transport *t, eg__move *m, bool *done)
         l->now = m;
         return l->cards->exchange(l->group, m->send, m->sent, m->receive, m->received);
     }
-    st = eg__ways_of(l->way)->settled(l->way, done);
+    st = eg__carriers_of(l->carrier)->settled(l->carrier, done);
     l->now = *done ? NULL : m;
     return st;
 }
@@ -58,7 +58,7 @@ static eg_status poll(eg__transport *t, eg__move *m, bool *done)
 static uint8_t home(const eg__transport *t, uint8_t device, bool of_two)
 {
     const linked *l = (const linked *)t;
-    const uint8_t own = eg__way_device(l->way)->id;
+    const uint8_t own = eg__carrier_device(l->carrier)->id;
     return !l->over || (device == own && !of_two) ? own : l->over->is->home(l->over, device, of_two);
 }
 
@@ -124,7 +124,8 @@ static void close_end(eg__transport *t, bool orderly, double seconds)
 static const eg__transport_class over_class = {"nccl",  begin, poll,        home, heard,
                                                missing, drop,  wait_change, tell, close_end};
 
-eg__transport *eg__comm_cards(const char *op, eg__transport *over, eg__way *way, void *group, int rank, int ranks)
+eg__transport *eg__comm_cards(const char *op, eg__transport *over, eg__carrier *carrier, void *group, int rank,
+                              int ranks)
 {
     linked *l = eg__malloc(sizeof *l);
     if (!l) {
@@ -133,8 +134,8 @@ eg__transport *eg__comm_cards(const char *op, eg__transport *over, eg__way *way,
     }
     *l = (linked){.base = {&over_class, rank, ranks},
                   .over = over,
-                  .cards = eg__way_device(way)->engine->cards,
-                  .way = way,
+                  .cards = eg__carrier_device(carrier)->engine->cards,
+                  .carrier = carrier,
                   .group = group};
     return &l->base;
 }

@@ -25,8 +25,8 @@ static void end_work(eg_comm *c, eg_work *w, const eg_error *error)
         w->stays = !c->transport->is->drop(c->transport, &w->move);
         w->moving = false;
     }
-    if (w->way && error->code && !w->stays) {
-        eg__ways_of(w->way)->finish(w->way);
+    if (w->carrier && error->code && !w->stays) {
+        eg__carriers_of(w->carrier)->finish(w->carrier);
     }
     if (w->seen) {
         eg_profile_pop();
@@ -79,7 +79,7 @@ static bool carry_on(eg_comm *c)
 static bool uses_device(const eg_comm *c)
 {
     const eg_work *w = c->first;
-    while (w && !w->way) {
+    while (w && !w->carrier) {
         w = w->next;
     }
     return w;
@@ -323,12 +323,12 @@ eg_comm *eg_comm_other(eg_comm *comm, int rank)
     return t ? eg__comm_made(op, t, comm->timeout) : NULL;
 }
 
-static void close_ways(eg_comm *c)
+static void close_carriers(eg_comm *c)
 {
     for (int i = 0; i < 2 * EG__MAX_DEVICES && c->forks == eg__forks(); i++) {
-        eg__way *way = c->way[i / EG__MAX_DEVICES][i % EG__MAX_DEVICES];
-        if (way) {
-            eg__ways_of(way)->close(way);
+        eg__carrier *carrier = c->carrier[i / EG__MAX_DEVICES][i % EG__MAX_DEVICES];
+        if (carrier) {
+            eg__carriers_of(carrier)->close(carrier);
         }
     }
 }
@@ -348,20 +348,20 @@ void eg_comm_free(eg_comm *comm)
     if (comm->transport && comm->forks == eg__forks()) {
         comm->transport->is->close(comm->transport, !comm->broken.code, comm->timeout);
     }
-    close_ways(comm);
+    close_carriers(comm);
     pthread_mutex_destroy(&comm->lock);
     pthread_cond_destroy(&comm->come);
     pthread_cond_destroy(&comm->gone);
     free(comm);
 }
 
-eg__way *eg__comm_way(eg_comm *c, uint8_t device, bool of_two, const char *op)
+eg__carrier *eg__comm_carrier(eg_comm *c, uint8_t device, bool of_two, const char *op)
 {
-    eg__way **way = &c->way[of_two][device];
-    if (!*way) {
-        *way = eg__devices[device]->engine->ways->open(eg__devices[device], op);
+    eg__carrier **carrier = &c->carrier[of_two][device];
+    if (!*carrier) {
+        *carrier = eg__devices[device]->engine->carriers->open(eg__devices[device], op);
     }
-    return *way;
+    return *carrier;
 }
 
 int eg_comm_rank(const eg_comm *comm)

@@ -18,7 +18,7 @@
 typedef struct eg__move {
     const char *send;
     char *receive;
-    eg__way *way; /* of the device whose memory it is, on which nothing is queued; NULL: the CPU's */
+    eg__carrier *carrier; /* of the device whose memory it is, on which nothing is queued; NULL: the CPU's */
     const eg__part *sent, *received;
     bool of_two;    /* a message of two ranks, which is beside the others */
     int64_t number; /* of others: the same on all ranks */
@@ -49,9 +49,9 @@ typedef struct eg__transport_class {
     void (*close)(eg__transport *t, bool orderly, double seconds);
 } eg__transport_class;
 
-static inline const eg__ways *eg__ways_of(const eg__way *way)
+static inline const eg__carriers *eg__carriers_of(const eg__carrier *carrier)
 {
-    return eg__way_device(way)->engine->ways;
+    return eg__carrier_device(carrier)->engine->carriers;
 }
 
 /* A transport's own struct begins with it. */
@@ -70,7 +70,8 @@ eg__transport *eg__comm_mpi(const char *op, bool *alone);
 
 /* Ranks whose cards have joined a group: memory of the way's device goes from card to card, all else by way of `over`,
  * or, if that is NULL, by way of the cards too. Takes over and group; NULL: words, and they are the caller's. */
-eg__transport *eg__comm_cards(const char *op, eg__transport *over, eg__way *way, void *group, int rank, int ranks);
+eg__transport *eg__comm_cards(const char *op, eg__transport *over, eg__carrier *carrier, void *group, int rank,
+                              int ranks);
 
 /* For whom asks again and again: at once while somebody waits, but not for long, as others may need the processor.
  * since: when that began, 0: nobody waits. */
@@ -112,11 +113,11 @@ struct eg_work {
     /* Elements that go out, and where others come in: the same where it is done in place. NULL: there are none. */
     const char *from;
     char *to;
-    uint8_t home;      /* the device whose memory that is */
-    eg__way *way;      /* on it; NULL: the CPU */
-    eg_event *ready;   /* that memory is the work's from then on; NULL: it is */
-    eg_tensor *own[2]; /* what of it is a copy */
-    eg_tensor *y;      /* kept, as those of x are: a result beside them */
+    uint8_t home;         /* the device whose memory that is */
+    eg__carrier *carrier; /* on it; NULL: the CPU */
+    eg_event *ready;      /* that memory is the work's from then on; NULL: it is */
+    eg_tensor *own[2];    /* what of it is a copy */
+    eg_tensor *y;         /* kept, as those of x are: a result beside them */
     eg_tensor **x;
     int n;
     bool writes_x;
@@ -147,10 +148,10 @@ struct eg_comm {
     pthread_t thread;
     bool running, ending;
     int waiting;
-    double hurried;                   /* since when somebody waits for a device */
-    eg_work *first;                   /* under way, in order */
-    eg__way *way[2][EG__MAX_DEVICES]; /* of all ranks; of two, which must not wait behind those */
-    eg_error broken;                  /* code EG_OK: it is whole */
+    double hurried;                           /* since when somebody waits for a device */
+    eg_work *first;                           /* under way, in order */
+    eg__carrier *carrier[2][EG__MAX_DEVICES]; /* of all ranks; of two, which must not wait behind those */
+    eg_error broken;                          /* code EG_OK: it is whole */
 };
 
 /* One with this transport, which it takes; NULL: of a single rank. */
@@ -159,8 +160,8 @@ eg_comm *eg__comm_made(const char *op, eg__transport *t, double timeout);
 eg_status eg__comm_timeout(const char *op, double given, double *timeout);
 /* Makes memory that is not in anybody's scope, n elements on a device; NULL: words. */
 eg_tensor *eg__work_memory(uint8_t device, int64_t n, eg_dtype dtype);
-/* A way of the communicator to a device's memory, opened at first use; NULL: words. */
-eg__way *eg__comm_way(eg_comm *c, uint8_t device, bool of_two, const char *op);
+/* The communicator's carrier of a device's memory, opened at first use; NULL: words. */
+eg__carrier *eg__comm_carrier(eg_comm *c, uint8_t device, bool of_two, const char *op);
 /* Begins one whose description is complete: in line for the communicator's thread, or done at once by a rank alone. On
  * failure it is the caller's. */
 eg_status eg__work_begin(eg_work *w);

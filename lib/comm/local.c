@@ -12,7 +12,7 @@
 typedef struct letter {
     struct letter *next;
     const char *data;
-    const eg__way *way; /* to that; NULL: it is the CPU's */
+    const eg__carrier *carrier; /* to that; NULL: it is the CPU's */
     int64_t bytes, number;
     bool held, taken; /* by whom it is for, while it is copied; then */
 } letter;
@@ -70,7 +70,7 @@ static eg_status begin(eg__transport *t, eg__move *m)
     pthread_mutex_lock(&h->lock);
     for (int r = 0; r < h->ranks; r++) {
         const bool other = r != t->rank, sends = other && m->sent[r].bytes;
-        u->sent[r] = (letter){NULL, m->send + m->sent[r].at, m->way, m->sent[r].bytes, m->number, false, !sends};
+        u->sent[r] = (letter){NULL, m->send + m->sent[r].at, m->carrier, m->sent[r].bytes, m->number, false, !sends};
         u->held[r] = NULL;
         u->got[r] = !other || !m->received[r].bytes;
         if (sends) {
@@ -107,21 +107,21 @@ static eg_status take(local *l, eg__move *m, int r)
         return eg__fail(EG_EIO, "eg_comm", "rank %d does something else: %lld bytes came of it, not %lld", r,
                         (long long)came->bytes, (long long)part.bytes);
     }
-    if (!came->way != !m->way) {
+    if (!came->carrier != !m->carrier) {
         return eg__fail(EG_EIO, "eg_comm", "tensors of rank %d are on %s, those of this rank are not", r,
-                        came->way ? "a device" : "the CPU");
+                        came->carrier ? "a device" : "the CPU");
     }
     *line = came->next;
     came->held = true;
     pthread_mutex_unlock(&h->lock);
     eg_status st = EG_OK;
-    if (m->way) {
-        st = eg__ways_of(m->way)->copy(m->way, m->receive + part.at, came->way, came->data, part.bytes);
+    if (m->carrier) {
+        st = eg__carriers_of(m->carrier)->copy(m->carrier, m->receive + part.at, came->carrier, came->data, part.bytes);
     } else {
         memcpy(m->receive + part.at, came->data, (size_t)part.bytes);
     }
     pthread_mutex_lock(&h->lock);
-    if (m->way && !st) {
+    if (m->carrier && !st) {
         u->held[r] = came;
     } else {
         took(h, came, &u->got[r]);
@@ -144,9 +144,9 @@ static eg_status give_back(local *l, eg__move *m, bool wait)
     eg_status st = EG_OK;
     pthread_mutex_unlock(&h->lock);
     if (wait) {
-        eg__ways_of(m->way)->finish(m->way);
+        eg__carriers_of(m->carrier)->finish(m->carrier);
     } else {
-        st = eg__ways_of(m->way)->settled(m->way, &settled);
+        st = eg__carriers_of(m->carrier)->settled(m->carrier, &settled);
     }
     pthread_mutex_lock(&h->lock);
     for (int r = 0; r < h->ranks && settled; r++) {
@@ -200,7 +200,7 @@ static uint8_t home(const eg__transport *t, uint8_t device, bool of_two)
 {
     (void)t;
     (void)of_two;
-    return eg__devices[device]->engine->ways ? device : 0;
+    return eg__devices[device]->engine->carriers ? device : 0;
 }
 
 static eg_status poll(eg__transport *t, eg__move *m, bool *done)

@@ -21,11 +21,12 @@ static const eg__cards *cards_of(const char *op, const eg_device *device)
 }
 
 /* Joins, and waits for the others, half as long as ranks wait for each other: so all come to agree in time. */
-static void *joined(const char *op, eg__way *way, const eg__group_name *name, int rank, int ranks, double timeout)
+static void *joined(const char *op, eg__carrier *carrier, const eg__group_name *name, int rank, int ranks,
+                    double timeout)
 {
-    const eg__cards *cards = eg__way_device(way)->engine->cards;
+    const eg__cards *cards = eg__carrier_device(carrier)->engine->cards;
     const double until = eg__seconds() + timeout / 2;
-    void *group = cards->join(op, way, name, rank, ranks);
+    void *group = cards->join(op, carrier, name, rank, ranks);
     bool ready = false;
     double pauses = 0;
     eg_status st = group ? EG_OK : eg__why();
@@ -64,15 +65,15 @@ static eg_status link_up(const char *op, eg_comm *comm, eg_device *device)
 {
     const eg__cards *cards = cards_of(op, device);
     eg__group_name name = {{0}};
-    eg__way *way = cards ? eg__comm_way(comm, device->id, false, op) : NULL;
-    eg_status st = way ? cards->name(op, comm->rank == 0 ? &name : NULL) : eg__why();
+    eg__carrier *carrier = cards ? eg__comm_carrier(comm, device->id, false, op) : NULL;
+    eg_status st = carrier ? cards->name(op, comm->rank == 0 ? &name : NULL) : eg__why();
     st = eg_comm_agree(comm, st);
     st = st ? st : tell_name(comm, &name);
     if (st) {
         return st;
     }
-    void *group = joined(op, way, &name, comm->rank, comm->ranks, comm->timeout);
-    eg__transport *t = group ? eg__comm_cards(op, comm->transport, way, group, comm->rank, comm->ranks) : NULL;
+    void *group = joined(op, carrier, &name, comm->rank, comm->ranks, comm->timeout);
+    eg__transport *t = group ? eg__comm_cards(op, comm->transport, carrier, group, comm->rank, comm->ranks) : NULL;
     st = eg_comm_agree(comm, t ? EG_OK : eg__why());
     if (st && group) {
         cards->leave(group, false);
@@ -102,7 +103,7 @@ eg_status eg_comm_use_nccl(eg_comm *comm, eg_device *device)
     pthread_mutex_lock(&comm->lock);
     const bool busy = comm->first;
     pthread_mutex_unlock(&comm->lock);
-    return busy ? eg__fail(EG_ESTATE, op, "something is under way on it") : link_up(op, comm, device);
+    return busy ? eg__fail(EG_ESTATE, op, "something is under carrier on it") : link_up(op, comm, device);
 }
 
 /* ---- over none --------------------------------------------------------------------------------- */
@@ -149,16 +150,17 @@ static eg_status find_name(const char *op, const eg__cards *cards, int rank, con
     return st || !path ? st : rank == 0 ? write_name(op, path, name) : read_name(op, path, name, timeout);
 }
 
-static eg__transport *open_cards(const char *op, eg__way *way, int rank, int ranks, const char *path, double timeout)
+static eg__transport *open_cards(const char *op, eg__carrier *carrier, int rank, int ranks, const char *path,
+                                 double timeout)
 {
-    const eg__cards *cards = eg__way_device(way)->engine->cards;
+    const eg__cards *cards = eg__carrier_device(carrier)->engine->cards;
     eg__group_name name;
     void *group =
-        find_name(op, cards, rank, path, &name, timeout) ? NULL : joined(op, way, &name, rank, ranks, timeout);
+        find_name(op, cards, rank, path, &name, timeout) ? NULL : joined(op, carrier, &name, rank, ranks, timeout);
     if (rank == 0 && path && group) {
         remove(path); /* all have read it */
     }
-    eg__transport *t = group ? eg__comm_cards(op, NULL, way, group, rank, ranks) : NULL;
+    eg__transport *t = group ? eg__comm_cards(op, NULL, carrier, group, rank, ranks) : NULL;
     if (group && !t) {
         cards->leave(group, false);
     }
@@ -178,14 +180,14 @@ eg_comm *eg_comm_nccl_new_with(eg_device *device, int rank, int ranks, const eg_
     if (ranks < 1 || rank < 0 || rank >= ranks) {
         return eg__fail_null(EG_EINVAL, op, "rank %d of %d", rank, ranks);
     }
-    const eg__ways *ways = device->engine->ways;
-    eg__way *way = ranks > 1 ? ways->open(device, op) : NULL;
-    eg__transport *t = way ? open_cards(op, way, rank, ranks, o.file, timeout) : NULL;
+    const eg__carriers *carriers = device->engine->carriers;
+    eg__carrier *carrier = ranks > 1 ? carriers->open(device, op) : NULL;
+    eg__transport *t = carrier ? open_cards(op, carrier, rank, ranks, o.file, timeout) : NULL;
     eg_comm *c = t || ranks == 1 ? eg__comm_made(op, t, timeout) : NULL;
     if (c) {
-        c->way[0][device->id] = way;
-    } else if (way) {
-        ways->close(way);
+        c->carrier[0][device->id] = carrier;
+    } else if (carrier) {
+        carriers->close(carrier);
     }
     return c;
 }

@@ -47,12 +47,12 @@ static eg_status room(eg_work *w)
     return adds && !w->parts ? eg__why() : EG_OK;
 }
 
-/* ---- on the CPU, or on the way to a device ------------------------------------------------------ */
+/* ---- by the CPU, or by a device's carrier -------------------------------------------------------- */
 
 static eg_status copy(const eg_work *w, char *to, const char *from, int64_t bytes)
 {
-    if (w->way) {
-        return eg__ways_of(w->way)->copy(w->way, to, w->way, from, bytes);
+    if (w->carrier) {
+        return eg__carriers_of(w->carrier)->copy(w->carrier, to, w->carrier, from, bytes);
     }
     memcpy(to, from, (size_t)bytes);
     return EG_OK;
@@ -60,8 +60,9 @@ static eg_status copy(const eg_work *w, char *to, const char *from, int64_t byte
 
 static eg_status reduce(const eg_work *w, int64_t apart, int64_t count, char *out)
 {
-    if (w->way) {
-        return eg__ways_of(w->way)->reduce(w->way, w->dtype, w->how, w->comm->ranks, w->parts, apart, count, out);
+    if (w->carrier) {
+        return eg__carriers_of(w->carrier)
+            ->reduce(w->carrier, w->dtype, w->how, w->comm->ranks, w->parts, apart, count, out);
     }
     eg__comm_reduce(w->dtype, w->how, w->comm->ranks, w->parts, apart, count, out);
     return EG_OK;
@@ -71,13 +72,14 @@ static eg_status reduce(const eg_work *w, int64_t apart, int64_t count, char *ou
 static eg_status settled(eg_work *w, bool *yes)
 {
     *yes = true;
-    eg_status st = w->ready ? eg__ways_of(w->way)->happened(w->ready, yes) : EG_OK;
-    return st || !*yes || !w->way ? st : eg__ways_of(w->way)->settled(w->way, yes);
+    eg_status st = w->ready ? eg__carriers_of(w->carrier)->happened(w->ready, yes) : EG_OK;
+    return st || !*yes || !w->carrier ? st : eg__carriers_of(w->carrier)->settled(w->carrier, yes);
 }
 
 static void exchange(eg_work *w, const char *send, char *receive)
 {
-    w->move = (eg__move){.send = send, .receive = receive, .way = w->way, .sent = w->sent, .received = w->received};
+    w->move =
+        (eg__move){.send = send, .receive = receive, .carrier = w->carrier, .sent = w->sent, .received = w->received};
     w->move.of_two = eg__work_of_two(w);
     w->move.number = w->move.of_two ? 0 : w->comm->moves++;
 }
@@ -244,7 +246,7 @@ static eg_status barrier(eg_work *w, bool *over)
     if (!*over) {
         same_for(w, w->sent, (me + on) % ranks, one);
         same_for(w, w->received, (me + ranks - on) % ranks, one);
-        if (!w->way) {
+        if (!w->carrier) {
             w->parts[1] = 0;
         }
         exchange(w, w->parts + 1, w->parts);

@@ -16,7 +16,7 @@
 #include "lib/core/op.h"
 
 typedef struct eg__engine eg__engine;
-typedef struct eg__way eg__way;
+typedef struct eg__carrier eg__carrier;
 typedef struct eg__cards eg__cards;
 struct eg__capture;
 struct eg__storages;
@@ -86,32 +86,32 @@ typedef struct eg__graphs {
     void (*pool_free)(eg_device *d, void *pool); /* of c->pool */
 } eg__graphs;
 
-/* What lib/comm needs to move memory of a device between ranks, in threads of its own: a way is a queue beside the
+/* What lib/comm needs to move memory of a device between ranks, in threads of its own: a carrier is a queue beside the
  * streams of threads. Nothing but `finish` waits for the device: what is queued is asked after. */
-typedef struct eg__ways {
-    eg__way *(*open)(eg_device *d, const char *op);
-    void (*close)(eg__way *way);
+typedef struct eg__carriers {
+    eg__carrier *(*open)(eg_device *d, const char *op);
+    void (*close)(eg__carrier *carrier);
     /* The thread's current stream, as far as it is queued now, leaves the memory of t to others to be read, or written:
      * its events say when. */
     eg_status (*leave)(eg__thread *T, eg_tensor *t, bool written, const char *op);
     eg_status (*happened)(eg_event *e, bool *yes);
     /* From the memory of `of`'s device, which may be another. */
-    eg_status (*copy)(eg__way *way, char *to, const eg__way *of, const char *from, int64_t bytes);
+    eg_status (*copy)(eg__carrier *carrier, char *to, const eg__carrier *of, const char *from, int64_t bytes);
     /* As eg__comm_reduce. */
-    eg_status (*reduce)(eg__way *way, eg_dtype dtype, eg_comm_reduction how, int ranks, const char *parts,
+    eg_status (*reduce)(eg__carrier *carrier, eg_dtype dtype, eg_comm_reduction how, int ranks, const char *parts,
                         int64_t apart, int64_t count, char *out);
     /* Whether all that was queued is done. */
-    eg_status (*settled)(eg__way *way, bool *yes);
-    void (*finish)(eg__way *way);
-} eg__ways;
+    eg_status (*settled)(eg__carrier *carrier, bool *yes);
+    void (*finish)(eg__carrier *carrier);
+} eg__carriers;
 
 /* The engine's begin with their device. */
-struct eg__way_head {
+struct eg__carrier_head {
     eg_device *device;
 };
-static inline eg_device *eg__way_device(const eg__way *way)
+static inline eg_device *eg__carrier_device(const eg__carrier *carrier)
 {
-    return ((const struct eg__way_head *)way)->device;
+    return ((const struct eg__carrier_head *)carrier)->device;
 }
 
 /* Cards of several ranks that reach each other: NCCL. Calls of a group are all ranks', in the same order. */
@@ -124,11 +124,11 @@ typedef struct eg__group_name {
 struct eg__cards {
     /* Opens the library; makes a name for a group, if there is to be one. */
     eg_status (*name)(const char *op, eg__group_name *name);
-    /* Begins to join: what the way's device has joined once `ready` says so. */
-    void *(*join)(const char *op, eg__way *way, const eg__group_name *name, int rank, int ranks);
+    /* Begins to join: what the carrier's device has joined once `ready` says so. */
+    void *(*join)(const char *op, eg__carrier *carrier, const eg__group_name *name, int rank, int ranks);
     /* Whether nothing is being begun. What went wrong on any card so far is a failure. */
     eg_status (*ready)(void *group, bool *yes);
-    /* Queues on the way: to each rank its part of `send`, from each rank its part of `receive`; not to itself. */
+    /* Queues on the carrier: to each rank its part of `send`, from each rank its part of `receive`; not to itself. */
     eg_status (*exchange)(void *group, const char *send, const eg__part *sent, char *receive, const eg__part *received);
     /* Frees this rank's end. orderly: all that was queued is done, on all ranks; else it is given up. */
     void (*leave)(void *group, bool orderly);
@@ -171,11 +171,11 @@ struct eg__engine {
     /* What the engine keeps of a thread that ends and used the device; NULL: nothing. */
     void (*thread_end)(eg_device *d, eg__thread *T);
 
-    const eg__streams *streams; /* NULL: work is done when its call returns */
-    const eg__timing *timing;   /* NULL: a profile takes the host's times */
-    const eg__graphs *graphs;   /* NULL: steps are not captured */
-    const eg__ways *ways;       /* NULL: ranks move its memory by way of the CPU's */
-    const eg__cards *cards;     /* NULL: there is nothing like NCCL */
+    const eg__streams *streams;   /* NULL: work is done when its call returns */
+    const eg__timing *timing;     /* NULL: a profile takes the host's times */
+    const eg__graphs *graphs;     /* NULL: steps are not captured */
+    const eg__carriers *carriers; /* NULL: ranks move its memory by way of the CPU's */
+    const eg__cards *cards;       /* NULL: there is nothing like NCCL */
 };
 
 /* That of the CPU, the only one every program has. */

@@ -130,6 +130,18 @@ static void texts(void)
         "{\"id\":\"1\",\"question\":\"q\",\"answers\":[{\"text\":\"a cat\",\"answer_start\":5},"
         "{\"text\":\"cat\",\"answer_start\":0}]},"
         "{\"id\":\"2\",\"question\":\"r\",\"is_impossible\":true,\"answers\":[]}]}]}]}");
+    put_text(
+        "photos", "instances.json",
+        "{\"images\":[{\"id\":7,\"file_name\":\"JPEGImages/a.jpg\",\"height\":4,\"width\":5}],\"categories\":[{"
+        "\"id\":9,\"name\":\"cat\"}],\"annotations\":[{\"image_id\":7,\"category_id\":9,\"bbox\":[1,1,2,2],\"area\":3,"
+        "\"segmentation\":[[1,1,3,1,3,3]]},{\"image_id\":7,\"category_id\":9,\"bbox\":[0,0,5,4],\"iscrowd\":1,"
+        "\"segmentation\":{\"size\":[4,5],\"counts\":[3,2,15]}}]}");
+    put_text(
+        "photos", "note.xml",
+        "<annotation><filename>a.jpg</filename><size><width>5</width><height>4</height></size><object><name>cat"
+        "</name><difficult>1</difficult><bndbox><xmin>1</xmin><ymin>1.5</ymin><xmax>3</xmax><ymax>9</ymax></bndbox>"
+        "</object></annotation>");
+    put_text("photos", "runs", "2332e0");
     put_text("ndjson", "drawings",
              "{\"word\":\"c\\u00e4t\",\"n\":[[1,2.5],[3,4e2]],\"drawing\":[[[1,2],[3,4]],[[5],[6]]]}\n"
              "{\"other\":{\"a\":[true,null]},\"n\":-7,\"word\":null}\n");

@@ -3,7 +3,7 @@
 #include <nccl.h>
 #include <stdlib.h>
 
-#include "lib/cuda/ranks/way.h"
+#include "lib/cuda/ranks/carrier.h"
 #include "lib/cuda/runtime/library.h"
 
 #define FUNCTIONS(X)          \
@@ -23,7 +23,7 @@
 EG__LIBRARY(nccl, FUNCTIONS, .title = "NCCL", .files = {"libnccl.so.2"});
 
 typedef struct group {
-    eg__way *way;
+    eg__carrier *carrier;
     ncclComm_t comm;
     int rank, ranks;
 } group;
@@ -64,7 +64,7 @@ static void leave(void *of, bool orderly)
     enum { LOOKS = 1000 };
     group *g = of;
     bool over = false;
-    if (g->comm && !eg__cuda_enter(eg__cuda_of(g->way->device), "eg_comm_free")) {
+    if (g->comm && !eg__cuda_enter(eg__cuda_of(g->carrier->device), "eg_comm_free")) {
         orderly = orderly && !failed("eg_comm_free", g, nccl.ncclCommFinalize(g->comm), "ending");
         for (int i = 0; orderly && !over && i < LOOKS; i++) {
             orderly = !ready(g, &over);
@@ -81,17 +81,17 @@ static void leave(void *of, bool orderly)
     free(g);
 }
 
-static void *join(const char *op, eg__way *way, const eg__group_name *name, int rank, int ranks)
+static void *join(const char *op, eg__carrier *carrier, const eg__group_name *name, int rank, int ranks)
 {
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     ncclUniqueId id;
     config.blocking = 0;
     memcpy(&id, name->bytes, sizeof id);
-    group *g = eg__cuda_enter(eg__cuda_of(way->device), op) ? NULL : eg__malloc(sizeof *g);
+    group *g = eg__cuda_enter(eg__cuda_of(carrier->device), op) ? NULL : eg__malloc(sizeof *g);
     if (!g) {
-        return eg__cuda_of(way->device)->lost ? NULL : (eg__no_memory(op, (int64_t)sizeof *g), NULL);
+        return eg__cuda_of(carrier->device)->lost ? NULL : (eg__no_memory(op, (int64_t)sizeof *g), NULL);
     }
-    *g = (group){.way = way, .rank = rank, .ranks = ranks};
+    *g = (group){.carrier = carrier, .rank = rank, .ranks = ranks};
     if (failed(op, g, nccl.ncclCommInitRankConfig(&g->comm, ranks, id, rank, &config), "joining")) {
         leave(g, false);
         return NULL;
@@ -102,7 +102,7 @@ static void *join(const char *op, eg__way *way, const eg__group_name *name, int 
 static eg_status exchange(void *of, const char *send, const eg__part *sent, char *receive, const eg__part *received)
 {
     group *g = of;
-    eg_status st = eg__cuda_enter(eg__cuda_of(g->way->device), "eg_comm");
+    eg_status st = eg__cuda_enter(eg__cuda_of(g->carrier->device), "eg_comm");
     ncclResult_t result = st ? ncclSuccess : nccl.ncclGroupStart();
     if (st || result) {
         return st ? st : failed("eg_comm", g, result, "a group of messages");
@@ -110,10 +110,10 @@ static eg_status exchange(void *of, const char *send, const eg__part *sent, char
     for (int r = 0; r < g->ranks && !result; r++) {
         if (r != g->rank && received[r].bytes) {
             result = nccl.ncclRecv(receive + received[r].at, (size_t)received[r].bytes, ncclUint8, r, g->comm,
-                                   g->way->stream);
+                                   g->carrier->stream);
         }
         if (r != g->rank && sent[r].bytes && !result) {
-            result = nccl.ncclSend(send + sent[r].at, (size_t)sent[r].bytes, ncclUint8, r, g->comm, g->way->stream);
+            result = nccl.ncclSend(send + sent[r].at, (size_t)sent[r].bytes, ncclUint8, r, g->comm, g->carrier->stream);
         }
     }
     const ncclResult_t end = nccl.ncclGroupEnd();

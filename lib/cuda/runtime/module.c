@@ -1,5 +1,5 @@
 /* module.c - the engine that the CUDA module gives to the library. */
-#include "lib/cuda/ranks/way.h"
+#include "lib/cuda/ranks/carrier.h"
 #include "lib/cuda/rnn/dnn_rnn.h"
 
 static eg__kernel *const kernels[EG__OP_COUNT] = {
@@ -105,7 +105,7 @@ static const eg__engine engine = {
     .streams = &streams,
     .timing = &timing,
     .graphs = &graphs,
-    .ways = &eg__cuda_ways,
+    .carriers = &eg__cuda_carriers,
 #ifdef EG_NCCL
     .cards = &eg__cuda_cards,
 #endif

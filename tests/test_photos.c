@@ -1,0 +1,314 @@
+/* test_photos.c - sets of photos with their objects, well and badly written, and masks as COCO's tools make them. */
+#include <sys/stat.h>
+
+#include "tests/egt.h"
+
+/* ---- masks ------------------------------------------------------------------------------------------- */
+
+EGT(polygons_as_pycocotools_fills_them)
+{
+    eg_tensors *file = eg_tensors_open("tests/golden/coco.safetensors");
+    for (int i = 0; i < 12; i++) {
+        char name[32], letters[4096];
+        snprintf(name, sizeof name, "corners/%d", i);
+        eg_tensor *mask = eg_mask_polygon(eg_tensors_get(file, name), 160, 200);
+        snprintf(name, sizeof name, "runs/%d", i);
+        eg_tensor *runs = eg_tensors_get(file, name), *ours = mask ? eg_mask_encode(mask) : NULL;
+        EGT_CHECK(ours && eg_numel(runs) < (int64_t)sizeof letters);
+        EGT_CHECK(egt_same_bits(ours, runs));
+        EGT_OK(eg_copy_out(runs, letters, (size_t)eg_numel(runs)));
+        letters[eg_numel(runs)] = 0;
+        EGT_CHECK(egt_same_bits(eg_mask_decode(letters, 160, 200), mask));
+    }
+    eg_tensors_free(file);
+}
+
+EGT(masks_in_letters_and_back)
+{
+    eg_seed(3);
+    for (int i = 0; i < 30; i++) {
+        EG_SCOPE {
+            eg_tensor *mask =
+                eg_cast(eg_gt_scalar(egt_random(EG_SHAPE(1 + i % 7, 1 + i * 3 % 11), EG_F32, 0, 1), i / 30.0), EG_U8);
+            eg_tensor *text = eg_mask_encode(mask);
+            char letters[256] = "";
+            EGT_CHECK(text && eg_numel(text) < 256);
+            EGT_OK(eg_copy_out(text, letters, (size_t)eg_numel(text)));
+            EGT_CHECK(egt_same_bits(eg_mask_decode(letters, eg_size(mask, 0), eg_size(mask, 1)), mask));
+            EGT_CHECK(egt_same_bits(eg_mask_encode(eg_transpose(eg_contiguous(eg_transpose(mask, 0, 1)), 0, 1)), text));
+        }
+    }
+}
+
+EGT(masks_refused)
+{
+    eg_tensor *corners = eg_from_values(EG_SHAPE(3, 2), EG_F32, (double[]){0, 0, 4, 0, 4, 4});
+    EGT_REFUSED(eg_mask_polygon(corners, 0, 4), EG_EINVAL, "0 x 4");
+    EGT_REFUSED(eg_mask_polygon(eg_flatten(corners, 0, 1), 4, 4), EG_ESHAPE, "[6]");
+    EGT_REFUSED(eg_mask_polygon(eg_cast(corners, EG_I64), 4, 4), EG_EDTYPE, "i64");
+    EGT_REFUSED(eg_mask_polygon(eg_mul_scalar(corners, 1e9), 4, 4), EG_EINVAL, "further away");
+    EGT_REFUSED(eg_mask_polygon(eg_mul_scalar(corners, NAN), 4, 4), EG_EINVAL, "finite");
+    EGT_REFUSED(eg_mask_decode("", 4, 4), EG_EFORMAT, "4 x 4");
+    EGT_REFUSED(eg_mask_decode("ppppppppppppppppppppp", 4, 4), EG_EFORMAT, "4 x 4");
+    EGT_REFUSED(eg_mask_decode("@0", 5, 4), EG_EFORMAT, "5 x 4");
+    EGT_REFUSED(eg_mask_decode("\x1f", 5, 4), EG_EFORMAT, "5 x 4");
+    EGT_REFUSED(eg_mask_encode(corners), EG_EDTYPE, "f32");
+}
+
+/* ---- sets -------------------------------------------------------------------------------------------- */
+
+static const char *folder(const char *name)
+{
+    const char *path = egt_path(name);
+    mkdir(path, 0700);
+    return path;
+}
+
+static void write(const char *in, const char *name, const char *text)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", in, name);
+    for (char *slash = strchr(path + strlen(in) + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = 0;
+        mkdir(path, 0700);
+        *slash = '/';
+    }
+    egt_write(path, text, strlen(text));
+}
+
+static void voc(const char *in, const char *object)
+{
+    char text[8192];
+    write(in, "ImageSets/Main/one.txt", "a  1\n\nb -1\n");
+    write(in, "JPEGImages/a.jpg", "photo a");
+    write(in, "JPEGImages/b.jpg", "photo b");
+    snprintf(text, sizeof text,
+             "<annotation><filename>a.jpg</filename><size><width>50</width><height>40</height></size>%s</annotation>",
+             object);
+    write(in, "Annotations/a.xml", text);
+    write(in, "Annotations/b.xml", "<annotation><filename> b.jpg </filename></annotation>");
+}
+
+#define BOX(name, rest, x0, y0, x1, y1)                                                                          \
+    "<object><name>" name "</name>" rest "<part><name>head</name><bndbox><xmin>9</xmin></bndbox></part><bndbox>" \
+    "<xmin>" #x0 "</xmin><ymin>" #y0 "</ymin><xmax>" #x1 "</xmax><ymax>" #y1 "</ymax></bndbox></object>"
+
+static void check_values(eg_tensor *t, int n, const double *want)
+{
+    EGT_EQ(eg_numel(t), n);
+    for (int i = 0; i < n; i++) {
+        EGT_EQ(eg_get(eg_reshape(t, EG_SHAPE(n)), i), want[i]);
+    }
+}
+
+EGT(pascal_voc)
+{
+    const char *in = folder("voc");
+    int64_t n = 0, photos = 0;
+    voc(in, BOX("dog", "<difficult>1</difficult>", 3, 4, 30.5, 20) BOX("cat", "<truncated>1</truncated>", 1, 1, 70, 80)
+                BOX("dog", "", 7, 7, 7, 9));
+    eg_dataset *d = eg_voc_new(in, "one");
+    egt_need(d, "libexpat");
+    const char *const *names = eg_photo_classes(d, &n);
+    EGT_CHECK(n == 2 && !strcmp(names[0], "cat") && !strcmp(names[1], "dog"));
+    EG_FOR_EACH(sample, d) {
+        EGT_EQ(eg_item_int(sample[5]), photos);
+        EGT_EQ(eg_size(sample[0], 0), 7);
+        if (photos++ == 0) {
+            check_values(sample[1], 8, (double[]){3, 4, 30.5, 20, 1, 1, 50, 40});
+            check_values(sample[2], 2, (double[]){1, 0});
+            check_values(sample[3], 2, (double[]){EG_OBJECT_DIFFICULT, EG_OBJECT_TRUNCATED});
+            check_values(sample[4], 2, (double[]){27.5 * 16, 49 * 39});
+        } else {
+            EGT_EQ(eg_size(sample[1], 0), 0);
+            EGT_EQ(eg_size(sample[1], 1), 4);
+        }
+    }
+    EGT_EQ(photos, 2);
+    eg_dataset_free(d);
+    d = eg_voc_new(in, "one", .keep_empty = true, .from_one = true,
+                   .classes = (const char *const[]){"dog", "bird", "cat"}, .classes_count = 3);
+    EG_FOR_EACH(sample, d) {
+        if (eg_item_int(sample[5]) == 0) {
+            check_values(sample[1], 12, (double[]){2, 3, 30.5, 20, 0, 0, 50, 40, 6, 6, 7, 9});
+            check_values(sample[2], 3, (double[]){0, 2, 0});
+        }
+    }
+    eg_dataset_free(d);
+    EGT_REFUSED(eg_voc_new(in, "one", .classes = (const char *const[]){"dog"}, .classes_count = 1), EG_EFORMAT, "cat");
+    EGT_REFUSED(eg_voc_new(in, "two"), EG_EIO, "two.txt");
+    EGT_REFUSED(eg_voc_new(in, "one", .masks = true), EG_EINVAL, "no masks");
+}
+
+EGT(bad_notes_of_voc)
+{
+    static const struct {
+        const char *xml, *words;
+    } bad[] = {
+        {"<annotation>", "line 1"},
+        {"<annotation><filename>a.jpg</filename><object></object></annotation>", "no name"},
+        {"<annotation><filename>a.jpg</filename><object><name>dog</name></object></annotation>", "xmin"},
+        {"<annotation><filename>../a.jpg</filename></annotation>", "no file of JPEGImages"},
+        {"<annotation></annotation>", "no file of JPEGImages"},
+        {"<!DOCTYPE a [<!ENTITY x \"xxxxxxxxxxxx\">]><annotation><filename>&x;</filename></annotation>",
+         "declares an entity"},
+        {"<!DOCTYPE a [<!ENTITY x SYSTEM \"/etc/passwd\">]><annotation><filename>&x;</filename></annotation>",
+         "entity"},
+    };
+    const char *in = folder("voc-bad");
+    char deep[1024] = "";
+    for (int i = 0; i < 40; i++) {
+        strcat(deep, "<annotation>");
+    }
+    voc(in, "");
+    eg_dataset *good = eg_voc_new(in, "one");
+    egt_need(good, "libexpat");
+    eg_dataset_free(good);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        write(in, "Annotations/a.xml", bad[i].xml);
+        EGT_REFUSED(eg_voc_new(in, "one"), EG_EFORMAT, bad[i].words);
+    }
+    write(in, "Annotations/a.xml", deep);
+    EGT_REFUSED(eg_voc_new(in, "one"), EG_EFORMAT, "too deep");
+    voc(in, BOX("dog", "", nan, 4, 30, 20));
+    EGT_REFUSED(eg_voc_new(in, "one"), EG_EFORMAT, "nan");
+    voc(in, BOX("dog", "", 1e30, 4, 30, 20));
+    EGT_REFUSED(eg_voc_new(in, "one"), EG_EFORMAT, "1e30");
+}
+
+static const char instances[] =
+    "{\"images\": [{\"id\": 7, \"file_name\": \"b.jpg\", \"height\": 4, \"width\": 5},"
+    " {\"id\": 3, \"file_name\": \"sub/a.jpg\", \"height\": 3, \"width\": 3}],"
+    " \"categories\": [{\"id\": 90, \"name\": \"zebra\"}, {\"id\": 2, \"name\": \"cat\"}],"
+    " \"annotations\": [{\"image_id\": 3, \"category_id\": 90, \"bbox\": [0, 0, 2, 2], \"area\": 3.5, \"iscrowd\": 1,"
+    "   \"segmentation\": {\"size\": [3, 3], \"counts\": [0, 2, 1, 2, 4]}},"
+    "  {\"image_id\": 7, \"category_id\": 2, \"bbox\": [1, 1, 2, 9], \"segmentation\": [[1, 1, 3, 1, 3, 3, 1, 3]]},"
+    "  {\"image_id\": 3, \"category_id\": 2, \"bbox\": [1, 1, 0, 1]}]}";
+
+EGT(coco)
+{
+    const char *in = folder("coco");
+    char path[4096];
+    int64_t n = 0, photos = 0;
+    write(in, "notes.json", instances);
+    write(in, "b.jpg", "photo b");
+    write(in, "sub/a.jpg", "photo");
+    snprintf(path, sizeof path, "%s/notes.json", in);
+    eg_dataset *d = eg_coco_new(path, in, .masks = true);
+    EGT_CHECK(d);
+    const char *const *names = eg_photo_classes(d, &n);
+    EGT_CHECK(n == 2 && !strcmp(names[0], "cat") && !strcmp(names[1], "zebra"));
+    EG_FOR_EACH(sample, d) {
+        if (photos++ == 0) {
+            EGT_EQ(eg_item_int(sample[5]), 7);
+            EGT_EQ(eg_size(sample[0], 0), 7);
+            check_values(sample[1], 4, (double[]){1, 1, 3, 4});
+            check_values(sample[4], 1, (double[]){6});
+            check_values(sample[6], 20, (double[]){0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0});
+        } else {
+            EGT_EQ(eg_item_int(sample[5]), 3);
+            check_values(sample[1], 4, (double[]){0, 0, 2, 2});
+            check_values(sample[2], 1, (double[]){1});
+            check_values(sample[3], 1, (double[]){EG_OBJECT_CROWD});
+            check_values(sample[4], 1, (double[]){3.5});
+            check_values(sample[6], 9, (double[]){1, 1, 0, 1, 1, 0, 0, 0, 0});
+        }
+    }
+    EGT_EQ(photos, 2);
+    eg_dataset_free(d);
+    d = eg_coco_new(path, in, .classes = (const char *const[]){"zebra"}, .classes_count = 1); /* others are left out */
+    EG_FOR_EACH(sample, d) {
+        EGT_EQ(eg_size(sample[2], 0), eg_item_int(sample[5]) == 3);
+    }
+    eg_dataset_free(d);
+}
+
+EGT(bad_notes_of_coco)
+{
+    static const struct {
+        const char *from, *to, *words;
+    } bad[] = {
+        {"\"id\": 7,", "", "images[0] has no number \"id\""},
+        {"\"id\": 7", "\"id\": 3", "\"id\" of its own"},
+        {"\"b.jpg\"", "\"/etc/passwd\"", "within the folder"},
+        {"\"b.jpg\"", "\"../b.jpg\"", "within the folder"},
+        {"\"height\": 4", "\"height\": -4", "\"height\""},
+        {"\"image_id\": 7", "\"image_id\": 8", "annotations[1]"},
+        {"\"category_id\": 90", "\"category_id\": 91", "of a category"},
+        {"[0, 0, 2, 2]", "[0, 0, 2]", "\"bbox\""},
+        {"[0, 0, 2, 2]", "[0, 0, 2, 1e300]", "\"bbox\""},
+        {"\"iscrowd\": 1", "\"iscrowd\": 2", "\"iscrowd\""},
+        {"\"area\": 3.5", "\"area\": -1", "\"area\""},
+        {"\"zebra\"", "4", "\"name\""},
+        {"\"annotations\"", "\"notes\"", "no list \"annotations\""},
+        {"\"height\": 4, \"width\": 5", "\"height\": 2000000000, \"width\": 2000000000", "eg_unpack_limit"},
+    };
+    const char *in = folder("coco-bad");
+    char path[4096];
+    snprintf(path, sizeof path, "%s/notes.json", in);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char text[4096];
+        const char *at = strstr(instances, bad[i].from);
+        EGT_CHECK(at);
+        snprintf(text, sizeof text, "%.*s%s%s", (int)(at - instances), instances, bad[i].to, at + strlen(bad[i].from));
+        write(in, "notes.json", text);
+        EGT_REFUSED(eg_coco_new(path, in, .masks = true), EG_EFORMAT, bad[i].words);
+    }
+}
+
+/* Found when their photo's turn comes; the next can be read. */
+EGT(bad_masks_of_coco)
+{
+    static const char *const bad[][2] = {
+        {"[0, 2, 1, 2, 4]", "[0, 2, 1, 2, 5]"},
+        {"[0, 2, 1, 2, 4]", "[-1, 2]"},
+        {"[0, 2, 1, 2, 4]", "\"zz\""},
+        {"[[1, 1, 3, 1, 3, 3, 1, 3]]", "[[1, 1, 3, 1, 3]]"},
+        {"[[1, 1, 3, 1, 3, 3, 1, 3]]", "[[1, 1, 3, 1, 1e6, 3]]"},
+        {"[[1, 1, 3, 1, 3, 3, 1, 3]]", "[7]"},
+        {"[[1, 1, 3, 1, 3, 3, 1, 3]]", "[]"},
+    };
+    const char *in = folder("coco-masks");
+    char path[4096];
+    snprintf(path, sizeof path, "%s/notes.json", in);
+    write(in, "b.jpg", "photo b");
+    write(in, "sub/a.jpg", "photo");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char text[4096];
+        int good = 0;
+        const char *at = strstr(instances, bad[i][0]);
+        snprintf(text, sizeof text, "%.*s%s%s", (int)(at - instances), instances, bad[i][1], at + strlen(bad[i][0]));
+        write(in, "notes.json", text);
+        eg_dataset *d = eg_dataset_tolerate(eg_coco_new(path, in, .masks = true));
+        EG_FOR_EACH(sample, d) {
+            good += eg_size(sample[6], 0) == 1;
+        }
+        EGT_EQ(good, 1);
+        EGT_EQ(eg_dataset_left_out(d).count, 1);
+        eg_dataset_free(d);
+    }
+}
+
+/* ---- real ones ---------------------------------------------------------------------------------------- */
+
+EGT(blood_cells)
+{
+    const char *in = egt_real("bccd");
+    const struct {
+        const char *set;
+        int photos;
+    } sets[] = {{"train", 205}, {"val", 87}, {"test", 72}};
+    int64_t boxes = 0, n = 0;
+    for (int i = 0; i < 3; i++) {
+        eg_dataset *d = eg_voc_new(in, sets[i].set, .keep_empty = true);
+        egt_need(d, "libexpat");
+        EGT_EQ(eg_dataset_count(d), sets[i].photos);
+        const char *const *names = eg_photo_classes(d, &n);
+        EGT_CHECK(n == 3 && !strcmp(names[0], "Platelets") && !strcmp(names[1], "RBC") && !strcmp(names[2], "WBC"));
+        EG_FOR_EACH(sample, d) {
+            boxes += eg_size(sample[1], 0);
+        }
+        eg_dataset_free(d);
+    }
+    EGT_EQ(boxes, 4888);
+}
