@@ -45,7 +45,8 @@ EGT(masks_refused)
     eg_tensor *corners = eg_from_values(EG_SHAPE(3, 2), EG_F32, (double[]){0, 0, 4, 0, 4, 4});
     EGT_REFUSED(eg_mask_polygon(corners, 0, 4), EG_EINVAL, "0 x 4");
     EGT_REFUSED(eg_mask_polygon(eg_flatten(corners, 0, 1), 4, 4), EG_ESHAPE, "[6]");
-    EGT_REFUSED(eg_mask_polygon(eg_cast(corners, EG_I64), 4, 4), EG_EDTYPE, "i64");
+    EGT_REFUSED(eg_mask_polygon(eg_cast(corners, EG_BOOL), 4, 4), EG_EDTYPE, "bool");
+    EGT_CHECK(egt_same_bits(eg_mask_polygon(eg_cast(corners, EG_I64), 4, 4), eg_mask_polygon(corners, 4, 4)));
     EGT_REFUSED(eg_mask_polygon(eg_mul_scalar(corners, 1e9), 4, 4), EG_EINVAL, "further away");
     EGT_REFUSED(eg_mask_polygon(eg_mul_scalar(corners, NAN), 4, 4), EG_EINVAL, "finite");
     EGT_REFUSED(eg_mask_decode("", 4, 4), EG_EFORMAT, "4 x 4");

@@ -132,8 +132,8 @@ eg_tensor *eg_mask_polygon(eg_tensor *corners, int64_t height, int64_t width)
     if (corners->ndim != 2 || corners->shape[1] != 2 || corners->shape[0] < 1) {
         return eg__fail_null(EG_ESHAPE, op, "corners has shape %s, not [k, 2]", EG__SHAPE_OF(corners));
     }
-    if (!eg__is_float(corners->dtype)) {
-        return eg__fail_null(EG_EDTYPE, op, "corners is %s, not a float", eg_dtype_name((eg_dtype)corners->dtype));
+    if (corners->dtype == EG_BOOL) {
+        return eg__fail_null(EG_EDTYPE, op, "corners is bool");
     }
     eg_scope scope = eg_scope_push();
     eg_tensor *exact = scope.depth ? eg_contiguous(eg_cast(eg_detach(corners), EG_F64)) : NULL;
