@@ -144,3 +144,49 @@ EGT(sounds_are_drawn)
     EGT_REFUSED(eg_draw_spectrogram(x), EG_ESHAPE, "2 axes");
     EGT_REFUSED(eg_draw_waveform(NULL), EG_EINVAL, "NULL");
 }
+
+/* ---- photos with boxes ------------------------------------------------------------------------------ */
+
+/* How many pixels of a picture are not those of another; -1: another size. */
+static int64_t changed(eg_tensor *a, eg_tensor *b)
+{
+    return eg_numel(a) == eg_numel(b) ? eg_item_int(eg_sum(eg_cast(eg_any(eg_ne(a, b), .axes = EG_AXES(0)), EG_I64)))
+                                      : -1;
+}
+
+EGT(objects_are_drawn)
+{
+    static const char *const names[] = {"cell", "plate"};
+    eg_tensor *photo = eg_full(EG_SHAPE(3, 60, 80), 90, EG_U8), *gray = eg_full(EG_SHAPE(1, 60, 80), 90, EG_U8);
+    eg_tensor *boxes = eg_from_values(EG_SHAPE(2, 4), EG_F32, (double[]){10, 30, 40, 50, 50, 35, 1e6, 55});
+    eg_tensor *none = eg_zeros(EG_SHAPE(0, 4), EG_F32);
+    eg_tensor *plain = eg_draw_objects(photo, boxes);
+    if (!plain && eg_last_error()->code == EG_ENOKERNEL) {
+        egt_skip("this build draws no letters");
+    }
+    EGT_CHECK(egt_same_bits(eg_draw_objects(photo, none), photo));
+    EGT_CHECK(egt_same_bits(eg_draw_objects(gray, boxes), plain));
+    const int64_t lines = changed(plain, photo);
+    EGT_CHECK(lines > 150 && lines < 700);
+    EGT_CHECK(eg_get_int(plain, 40 * 80 + 25) == 90); /* within a box, and on its side */
+    EGT_CHECK(eg_get_int(plain, 40 * 80 + 10) != 90);
+    EGT_CHECK(changed(eg_draw_objects(photo, boxes, .dashed = true), photo) < lines);
+    eg_tensor *labels = eg_from_values(EG_SHAPE(2), EG_I64, (double[]){0, 1});
+    eg_tensor *scores = eg_from_values(EG_SHAPE(2), EG_F32, (double[]){0.9, 0.2});
+    EGT_CHECK(changed(eg_draw_objects(photo, boxes, .labels = labels), plain) >= lines);
+    eg_tensor *named =
+        eg_draw_objects(photo, boxes, .labels = labels, .classes = names, .classes_count = 2, .scores = scores);
+    EGT_CHECK(changed(named, photo) >= lines);
+    eg_tensor *likely = eg_draw_objects(photo, boxes, .scores = scores, .least = 0.5);
+    EGT_CHECK(changed(likely, photo) < changed(eg_draw_objects(photo, boxes, .scores = scores), photo));
+    eg_tensor *masks = eg_zeros(EG_SHAPE(2, 60, 80), EG_BOOL);
+    EGT_CHECK(eg_copy_(eg_slice(eg_select(masks, 0, 1), 0, 0, 10, 1), eg_ones(EG_SHAPE(10, 80), EG_BOOL)));
+    EGT_CHECK(changed(eg_draw_objects(photo, boxes, .masks = masks), plain) == 800);
+    EGT_EQ(eg_size(eg_draw_objects(photo, boxes, .scale = 3), 1), 180);
+    EGT_REFUSED(eg_draw_objects(eg_cast(photo, EG_F32), boxes), EG_ESHAPE, "u8");
+    EGT_REFUSED(eg_draw_objects(photo, labels), EG_ESHAPE, "boxes");
+    EGT_REFUSED(eg_draw_objects(photo, NULL), EG_EINVAL, "NULL");
+    EGT_REFUSED(eg_draw_objects(photo, boxes, .scores = boxes), EG_ESHAPE, "scores must be [2]");
+    EGT_REFUSED(eg_draw_objects(photo, boxes, .masks = boxes), EG_ESHAPE, "masks must be [2, 60, 80]");
+    EGT_REFUSED(eg_draw_objects(photo, boxes, .scale = -1), EG_EINVAL, "scale is -1");
+}

@@ -61,6 +61,26 @@ EG_API eg_tensor *eg_draw_grid_with(eg_tensor *images, const eg_draw_grid_option
  * much of it as the mask is, times opacity 0..1. */
 EG_API eg_tensor *eg_draw_overlay(eg_tensor *image, eg_tensor *mask, unsigned colour, double opacity);
 
+typedef struct eg_draw_objects_options {
+    size_t size;
+    eg_tensor *labels,
+        *scores;      /* [k]: the classes, integers, which tell colours, and how likely they are; NULL: none */
+    eg_tensor *masks; /* u8 or bool [k, H, W], laid over the photo; NULL: none */
+    const char *const *classes; /* their names, over the boxes with the scores; NULL: none */
+    int classes_count;
+    double least; /* boxes with a lower score are left out */
+    bool dashed;  /* as for what is true, beside what was found */
+    int scale;    /* screen pixels per pixel; 0: 1 */
+} eg_draw_objects_options;
+
+/* image, u8 [3, H, W] or [1, H, W], with frames around boxes [k, 4], x and y of the left upper and the right lower
+ * corner, the likeliest on top, or without scores the last. What is drawn can be drawn on again. EG_ESHAPE, EG_EDTYPE.
+ */
+EG_API eg_tensor *eg_draw_objects_with(eg_tensor *image, eg_tensor *boxes, const eg_draw_objects_options *options);
+#define eg_draw_objects(...) EG_DRAW_OBJECTS_(__VA_ARGS__, )
+#define EG_DRAW_OBJECTS_(image, boxes, ...) \
+    eg_draw_objects_with(image, boxes, EG_OPTIONS_(eg_draw_objects_options, __VA_ARGS__))
+
 /* ---- tables ------------------------------------------------------------------------------------- */
 
 typedef struct eg_draw_heatmap_options {
