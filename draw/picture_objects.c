@@ -28,7 +28,8 @@ static const double *numbers(const char *name, eg_tensor *t, int ndim, int64_t n
         return NULL;
     }
     if (eg_ndim(t) != ndim || eg_size(t, 0) != n || (ndim == 2 && eg_size(t, 1) != 4)) {
-        eg_failf(EG_ESHAPE, op, "%s must be [%lld%s]", name, (long long)n, ndim == 2 ? ", 4" : "");
+        ndim == 2 ? eg_failf(EG_ESHAPE, op, "%s must be [k, 4]", name)
+                  : eg_failf(EG_ESHAPE, op, "%s must be [%lld]", name, (long long)n);
         return NULL;
     }
     const double *all = eg_data(eg_contiguous(eg_cast(eg_to(eg_detach(t), eg_cpu()), EG_F64)));

@@ -79,6 +79,12 @@ function eg.heatmap(x, options) end
 ---@param x eg.tensor
 ---@param options {rate: integer, title?: string, path?: string}
 function eg.sound(x, options) end
+--- An image with frames around boxes, as an image.
+---@param image eg.tensor
+---@param boxes eg.tensor
+---@param options? {labels?: eg.tensor, scores?: eg.tensor, least?: number, classes?: string[], masks?: eg.tensor, dashed?: boolean, scale?: integer}
+---@return eg.tensor
+function eg.draw_objects(image, boxes, options) end
 --- Where pictures go instead of the terminal.
 ---@param hook? fun(kind: "image/png"|"text/plain"|"text/html", data: string, text: string)
 ---@return function? before

@@ -290,6 +290,7 @@ int eg__lua_open_show(lua_State *L)
                                          {"plot", eg__lua_plot},
                                          {"heatmap", eg__lua_heatmap},
                                          {"sound", eg__lua_sound},
+                                         {"draw_objects", eg__lua_draw_objects},
                                          {"display", display}};
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         eg__lua_push_function(L, functions[i].func);

@@ -15,6 +15,7 @@ int eg__lua_open_show(lua_State *L);
 int eg__lua_plot(lua_State *L);
 int eg__lua_heatmap(lua_State *L);
 int eg__lua_sound(lua_State *L);
+int eg__lua_draw_objects(lua_State *L);
 
 /* Pushes what eg.display was given, or returns false and pushes nothing. */
 bool show_push_hook(lua_State *L);

@@ -357,6 +357,25 @@ def sounds(at):
     check("without pixels it is words", told == "[a sound of 0.5 seconds]\n", told)
 
 
+def objects(at):
+    """Frames around boxes: green of one class, another colour of the next, a mask within."""
+    code = """
+local photo = eg.full({3, 60, 80}, 90, "u8")
+local boxes = eg.tensor {{10, 30, 40, 50}, {50, 35, 70, 55}}
+local mask = eg.zeros({2, 60, 80}, "u8")
+mask[1][{{6, 10}}]:add_scalar_(1)
+eg.show(eg.draw_objects(photo, boxes, {labels = eg.tensor {0, 1}, masks = mask, OPTIONS}), {path = "%s/objects.png", scale = 1})""" % at
+    run(code.replace("OPTIONS", "scale = 2"), "none")
+    drawn = read_png(open(f"{at}/objects.png", "rb").read())
+    check("twice as large", (len(drawn), len(drawn[0])) == (120, 160))
+    first, second = drawn[80][20], drawn[90][100]
+    check("frames in colours of their own", (90, 90, 90) not in (first, second) and first != second, f"{first} {second}")
+    check("a mask in that of its box, half through", drawn[14][100] != (90, 90, 90) and drawn[14][100] != first
+          and drawn[30][100] == (90, 90, 90), f"{drawn[14][100]}")
+    run(code.replace("OPTIONS", "classes = {'cell', 'plate'}, scores = eg.tensor {0.5, 0.9}, least = 0.7"), "none")
+    check("unlikely boxes are left out", read_png(open(f"{at}/objects.png", "rb").read())[45][10] == (90, 90, 90))
+
+
 def memory(at):
     """A picture is let go of when it has been shown, not when the collector comes."""
     code = """
@@ -400,6 +419,10 @@ def refusals():
                         ("eg.sound(eg.zeros{1})", "expected, got nil"), ("eg.sound(eg.zeros{1}, {})", "must be given"),
                         ("eg.sound(eg.zeros{1}, {rate = 8.5})", "samples a second"),
                         ("eg.sound(eg.zeros{1}, {rate = 8, scale = 1})", "no option 'scale'"),
+                        ("eg.draw_objects(eg.zeros({3, 4, 4}, 'u8'), eg.zeros{4})", "[k, 4]"),
+                        ("eg.draw_objects(eg.zeros({3, 4, 4}, 'u8'), eg.zeros{1, 4}, {classes = {1}})", "list of strings"),
+                        ("eg.draw_objects(eg.zeros({3, 4, 4}, 'u8'), eg.zeros{1, 4}, {scale = 0.5})", "an integer from 0"),
+                        ("eg.draw_objects(eg.zeros({3, 4, 4}, 'u8'), eg.zeros{1, 4}, {names = {}})", "no option 'names'"),
                         ("eg.display(1)", "function expected")):
         for way in ("none", "kitty"):
             said = run(code, way, expect=1)
@@ -419,6 +442,7 @@ with tempfile.TemporaryDirectory() as folder:
     heatmaps(folder)
     maps_of_characters()
     sounds(folder)
+    objects(folder)
     memory(folder)
     refusals()
 finish()
