@@ -69,6 +69,7 @@ local before = {
     ["eg.plot"] = function() return {1}, {1} end,
     ["eg.heatmap"] = function() return eg.ones {1, 1} end,
     ["eg.sound"] = function() return eg.ones {1} end,
+    ["eg.draw_objects"] = function() return eg.ones({3, 1, 1}, "u8"), eg.ones {1, 4} end,
 }
 
 test("every function refuses an argument too many and options it has not", function()
