@@ -7,7 +7,9 @@
 
 static const char me[] = "eg_optim_parallel";
 
-enum { LEAST = 16 << 10 }; /* bytes of a rank's part of a bucket, or its messages cost more than what is in them */
+/* Bytes of a bucket, on a device, where an exchange begins and ends with the host looking; and of a rank's part of it,
+ * or its messages cost more than what is in them. */
+enum { BUCKET = 1 << 20, DEVICES_BUCKET = 25 << 20, LEAST = 16 << 10 };
 
 /* ---- the same on all ranks? -------------------------------------------------------------------- */
 
@@ -92,6 +94,12 @@ void eg__parallel_free(eg_optim *o)
     }
 }
 
+static int64_t usual_bucket(const eg_optim *o, int ranks)
+{
+    const bool on_device = o->count && eg__optim_device(o);
+    return eg__max(on_device ? DEVICES_BUCKET : BUCKET, ranks * (int64_t)LEAST);
+}
+
 static eg_status check(const eg_optim *o, const eg_parallel_options *p)
 {
     if (o->parallel) {
@@ -131,7 +139,7 @@ eg_status eg_optim_parallel_with(eg_optim *o, eg_comm *comm, const eg_parallel_o
     *o->parallel = (eg__ranks){.comm = comm,
                                .rank = eg_comm_rank(comm),
                                .ranks = eg_comm_size(comm),
-                               .bucket = p.bucket ? p.bucket : eg__max(1 << 20, eg_comm_size(comm) * (int64_t)LEAST),
+                               .bucket = p.bucket ? p.bucket : usual_bucket(o, eg_comm_size(comm)),
                                .check_every = eg__or_count(p.check_every, 1000)};
     o->parallel->zero = p.zero == 3 ? 3 : 0;
     eg_status st = look(o);

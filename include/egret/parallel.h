@@ -25,8 +25,8 @@ EG_BEGIN_DECLS
 
 typedef struct eg_parallel_options {
     size_t size;
-    int64_t bucket; /* bytes of gradients that leave together; 0: 1 MiB, more with many ranks. The same on all ranks, as
-                       all of these */
+    int64_t bucket; /* bytes of gradients that leave together; 0: 1 MiB, on devices 25 MiB, more with many ranks. The
+                       same on all ranks, as all of these */
     int64_t check_every; /* steps between looks whether parameters are the same on all ranks; 0: 1000 */
     /* What each rank has only its share of (Rajbhandari et al. 2019, "ZeRO: Memory Optimizations Toward Training
      * Trillion Parameter Models"): 0 nothing, 1 the optimizer's states, 2 the averaged gradients too, 3 the

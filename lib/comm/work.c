@@ -8,9 +8,10 @@
 #include "lib/io/assign.h"
 
 #ifdef EG_TINY_LIMITS
-enum { PIECE = 1000, WHOLE = 64 };
+enum { PIECE = 1000, DEVICES_PIECE = 3000, WHOLE = 64 };
 #else
-enum { PIECE = 8 << 20, WHOLE = 16384 }; /* bytes: of a rank under way at a time; of all, to be gathered whole */
+/* Bytes: of a rank under way at a time, by a device, which is waited for between two; of all, to be gathered whole. */
+enum { PIECE = 8 << 20, DEVICES_PIECE = 64 << 20, WHOLE = 16384 };
 #endif
 
 static bool gathered_whole(const eg_work *w)
@@ -22,8 +23,9 @@ static bool gathered_whole(const eg_work *w)
 static int64_t most(const eg_work *w)
 {
     const bool part_of_each = w->kind >= EG__WORK_ALL_GATHER && w->kind <= EG__WORK_ALL_TO_ALL;
+    const int64_t bytes = w->carrier ? DEVICES_PIECE : PIECE;
     return gathered_whole(w) ? w->count
-                             : eg__max(1, PIECE / eg__dtype_sizes[w->dtype] / (part_of_each ? w->comm->ranks : 1));
+                             : eg__max(1, bytes / eg__dtype_sizes[w->dtype] / (part_of_each ? w->comm->ranks : 1));
 }
 
 /* Memory for what is under way. */
