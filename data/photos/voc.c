@@ -76,6 +76,7 @@ static bool number(const note *n, value v, double *x)
     return n->has[v] && eg__parse_real(s, bytes, EG_F64, x) && *x > -1e9 && *x < 1e9;
 }
 
+#ifdef EG_HAVE_EXPAT
 static bool is_one(const note *n, value v)
 {
     double x = 0;
@@ -115,7 +116,6 @@ static eg_status end_object(note *n)
 
 /* ---- XML ------------------------------------------------------------------------------------------------ */
 
-#ifdef EG_HAVE_EXPAT
 static void stop(note *n, eg_status st)
 {
     if (st && !n->status) {
