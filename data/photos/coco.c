@@ -226,7 +226,7 @@ static eg_status list_of(const coco *c, const char *key, const eg_json **list)
 
 static eg_status read_lists(const coco *c)
 {
-    index_ images = {NULL}, categories = {NULL};
+    index_ images = {NULL, 0}, categories = {NULL, 0};
     eg_status st = index_of(c, c->images, "images", &images);
     st = st ? st : index_of(c, c->categories, "categories", &categories);
     const size_t n = (size_t)eg_json_count(c->annotations) + 1;

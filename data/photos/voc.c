@@ -24,7 +24,6 @@
     X(XML_SetUserData)             \
     X(XML_StopParser)
 EG__LIBRARY(lib, FUNCTIONS, .title = "libexpat", .files = {EG_SO_EXPAT}, .package = "libexpat1");
-#endif
 
 static const eg__dataset_class voc_class = {.name = "eg_voc_new", EG__PHOTOS_CLASS};
 
@@ -76,7 +75,6 @@ static bool number(const note *n, value v, double *x)
     return n->has[v] && eg__parse_real(s, bytes, EG_F64, x) && *x > -1e9 && *x < 1e9;
 }
 
-#ifdef EG_HAVE_EXPAT
 static bool is_one(const note *n, value v)
 {
     double x = 0;
@@ -209,24 +207,6 @@ static eg_status parse(note *n, const char *xml, int64_t bytes)
     return st;
 }
 
-static eg_status ready(void)
-{
-    return eg__library_open(&lib_library, voc_class.name);
-}
-#else
-static eg_status parse(note *n, const char *xml, int64_t bytes)
-{
-    (void)n;
-    (void)xml;
-    return eg__no_memory(voc_class.name, bytes);
-}
-
-static eg_status ready(void)
-{
-    return eg__fail(EG_ENOKERNEL, voc_class.name, "this build has no libexpat");
-}
-#endif
-
 /* ---- photos ------------------------------------------------------------------------------------------------ */
 
 static eg_status add_photo(note *n, const char *folder, int64_t number_of)
@@ -315,7 +295,7 @@ eg_dataset *eg_voc_new_with(const char *folder, const char *set, const eg_photos
     if (options && options->masks) {
         return eg__fail_null(EG_EINVAL, voc_class.name, "there are no masks in VOC's annotations");
     }
-    eg__photos *p = ready() ? NULL : eg__photos_new(&voc_class, options);
+    eg__photos *p = eg__library_open(&lib_library, voc_class.name) ? NULL : eg__photos_new(&voc_class, options);
     if (!p) {
         return NULL;
     }
@@ -328,3 +308,15 @@ eg_dataset *eg_voc_new_with(const char *folder, const char *set, const eg_photos
     }
     return &p->d;
 }
+
+#else
+
+eg_dataset *eg_voc_new_with(const char *folder, const char *set, const eg_photos_options *options)
+{
+    static const char op[] = "eg_voc_new";
+    (void)options;
+    return folder && set ? eg__fail_null(EG_ENOKERNEL, op, "this build has no libexpat")
+                         : (eg__null_argument(op, folder ? "set" : "folder"), NULL);
+}
+
+#endif

@@ -94,7 +94,7 @@ static void wait_change(eg__transport *t, bool hurry)
     if (l->over) {
         l->over->is->wait(l->over, hurry);
     } else {
-        eg__comm_pause(&l->pauses, hurry);
+        l->pauses = eg__comm_pause(l->pauses, hurry);
     }
 }
 

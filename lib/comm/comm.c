@@ -1,6 +1,9 @@
 /* comm.c - communicators: made, freed, and the thread of each that carries its works on. */
+#define _POSIX_C_SOURCE 200809L
 #include <limits.h>
+#include <sched.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include <egret/profile.h>
 
@@ -76,6 +79,17 @@ static bool carry_on(eg_comm *c)
     return ended;
 }
 
+double eg__comm_pause(double since, bool hurry)
+{
+    const double now = eg__seconds(), from = !hurry ? 0 : since > 0 ? since : now;
+    if (hurry && now - from < 0.001) {
+        sched_yield();
+    } else {
+        nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
+    }
+    return from;
+}
+
 static bool uses_device(const eg_comm *c)
 {
     const eg_work *w = c->first;
@@ -89,7 +103,7 @@ static bool uses_device(const eg_comm *c)
 static void wait_a_little(eg_comm *c, bool hurry, bool on_device)
 {
     if (on_device) {
-        eg__comm_pause(&c->hurried, hurry);
+        c->hurried = eg__comm_pause(c->hurried, hurry);
     } else {
         c->hurried = 0;
         c->transport->is->wait(c->transport, hurry);

@@ -4,8 +4,6 @@
 #define EGRET_COMM_INTERNAL_H
 
 #include <pthread.h>
-#include <sched.h>
-#include <time.h>
 
 #include <egret/comm.h>
 
@@ -74,19 +72,8 @@ eg__transport *eg__comm_cards(const char *op, eg__transport *over, eg__carrier *
                               int ranks);
 
 /* For whom asks again and again: at once while somebody waits, but not for long, as others may need the processor.
- * since: when that began, 0: nobody waits. */
-static inline void eg__comm_pause(double *since, bool hurry)
-{
-    const double now = eg__seconds();
-    if (!hurry || *since == 0) {
-        *since = hurry ? now : 0;
-    }
-    if (hurry && now - *since < 0.001) {
-        sched_yield();
-    } else {
-        nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
-    }
-}
+ * since: when that began, 0: nobody waits; gives what it is from now on. */
+double eg__comm_pause(double since, bool hurry);
 
 /* ---- works ------------------------------------------------------------------------------------ */
 

@@ -28,14 +28,13 @@ static void *joined(const char *op, eg__carrier *carrier, const eg__group_name *
     const double until = eg__seconds() + timeout / 2;
     void *group = cards->join(op, carrier, name, rank, ranks);
     bool ready = false;
-    double pauses = 0;
     eg_status st = group ? EG_OK : eg__why();
     while (!st && !ready) {
         st = cards->ready(group, &ready);
         if (!st && !ready) {
             st =
                 eg__seconds() > until ? eg__fail(EG_EIO, op, "not all cards have joined within %g s", timeout / 2) : st;
-            eg__comm_pause(&pauses, false);
+            eg__comm_pause(0, false);
         }
     }
     if (st && group) {
@@ -125,13 +124,12 @@ static eg_status write_name(const char *op, const char *path, const eg__group_na
 static eg_status read_name(const char *op, const char *path, eg__group_name *name, double timeout)
 {
     const double until = eg__seconds() + timeout;
-    double pauses = 0;
     FILE *f;
     while (!(f = fopen(path, "rb"))) {
         if (eg__seconds() > until) {
             return eg__fail(EG_EIO, op, "%s, which rank 0 writes, is not there within %g s", path, timeout);
         }
-        eg__comm_pause(&pauses, false);
+        eg__comm_pause(0, false);
     }
     const bool well = fread(name->bytes, sizeof name->bytes, 1, f) == 1;
     fclose(f);

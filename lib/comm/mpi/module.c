@@ -247,7 +247,8 @@ static int missing(eg__transport *t, const eg__move *m)
 
 static void wait_change(eg__transport *t, bool hurry)
 {
-    eg__comm_pause(&((processes *)t)->hurried, hurry);
+    processes *p = (processes *)t;
+    p->hurried = eg__comm_pause(p->hurried, hurry);
 }
 
 /* Tells all others; the words stay until they have heard them, or for good. */

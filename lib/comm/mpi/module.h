@@ -12,6 +12,7 @@
     X(eg_status, eg__fail_list, (eg_status code, const char *op, const char *format, va_list args), \
       (code, op, format, args))                                                                     \
     X(eg_status, eg__no_memory, (const char *op, int64_t bytes), (op, bytes))                       \
+    X(double, eg__comm_pause, (double since, bool hurry), (since, hurry))                           \
     X(double, eg__seconds, (void), ())
 
 typedef struct eg__mpi_host {

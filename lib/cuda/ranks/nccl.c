@@ -1,7 +1,9 @@
 /* nccl.c - cards of several processes, or of threads, that reach each other by NCCL. Nothing here waits: communicators
  * are not blocking, and are asked. NCCL itself adds nothing up, for its order would be its own. */
+#define _POSIX_C_SOURCE 200809L
 #include <nccl.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "lib/cuda/ranks/carrier.h"
 #include "lib/cuda/runtime/library.h"
