@@ -1,4 +1,5 @@
 /* test_photos.c - sets of photos with their objects, well and badly written, and masks as COCO's tools make them. */
+#include <math.h>
 #include <sys/stat.h>
 
 #include "tests/egt.h"
@@ -288,6 +289,150 @@ EGT(bad_masks_of_coco)
         EGT_EQ(eg_dataset_left_out(d).count, 1);
         eg_dataset_free(d);
     }
+}
+
+/* ---- moved ------------------------------------------------------------------------------------------- */
+
+enum { HIGH = 60, WIDE = 80, OBJECTS = 3 };
+
+/* Boxes of whole pixels, and masks that fill them, of a photo whose pixels tell where they were. */
+static const double corners[4 * OBJECTS] = {10, 20, 30, 40, 0, 0, 8, 6, 50, 10, 80, 60};
+
+static eg_tensor *boxes_of(void)
+{
+    return eg_from_values(EG_SHAPE(OBJECTS, 4), EG_F32, corners);
+}
+
+static eg_tensor *photo_of(void)
+{
+    eg_tensor *row = eg_reshape(eg_arange(0, WIDE, 1, EG_F32), EG_SHAPE(1, 1, WIDE));
+    eg_tensor *column = eg_reshape(eg_arange(0, HIGH, 1, EG_F32), EG_SHAPE(1, HIGH, 1));
+    return eg_cast(eg_add(eg_expand(row, EG_SHAPE(3, HIGH, WIDE)), eg_mul_scalar(column, 2)), EG_U8);
+}
+
+static eg_tensor *masks_of(void)
+{
+    eg_tensor *m = eg_zeros(EG_SHAPE(OBJECTS, HIGH, WIDE), EG_U8);
+    for (int i = 0; i < OBJECTS; i++) {
+        const double *b = corners + 4 * i;
+        eg_tensor *part = eg_image_crop(eg_slice(m, 0, i, i + 1, 1), (int64_t)b[1], (int64_t)b[0],
+                                        (int64_t)(b[3] - b[1]), (int64_t)(b[2] - b[0]));
+        EGT_CHECK(eg_copy_(part, eg_ones(eg_shape_of(part), EG_U8)));
+    }
+    return m;
+}
+
+/* Where a mask is 1, as a box. */
+static void extent(eg_tensor *mask, double *b)
+{
+    const int64_t high = eg_size(mask, 0), wide = eg_size(mask, 1);
+    eg_tensor *dense = eg_contiguous(mask);
+    const uint8_t *at = eg_data(dense);
+    b[0] = b[1] = 1e9;
+    b[2] = b[3] = 0;
+    for (int64_t i = 0; i < high * wide; i++) {
+        if (at[i]) {
+            b[0] = fmin(b[0], (double)(i % wide));
+            b[1] = fmin(b[1], (double)(i / wide));
+            b[2] = fmax(b[2], (double)(i % wide + 1));
+            b[3] = fmax(b[3], (double)(i / wide + 1));
+        }
+    }
+}
+
+/* That masks are where boxes are, to some pixels, and inside of the image. */
+static void check_photo(eg_photo p, int64_t high, int64_t wide, double within)
+{
+    EGT_CHECK(p.image && p.boxes && p.kept && p.masks);
+    EGT_CHECK(eg_size(p.image, 1) == high && eg_size(p.image, 2) == wide);
+    EGT_CHECK(eg_size(p.masks, 1) == high && eg_size(p.masks, 2) == wide);
+    EGT_CHECK(eg_size(p.kept, 0) == eg_size(p.boxes, 0) && eg_size(p.masks, 0) == eg_size(p.boxes, 0));
+    for (int64_t i = 0; i < eg_size(p.boxes, 0); i++) {
+        double want[4], got[4];
+        EGT_OK(eg_to_values(eg_select(p.boxes, 0, i), got));
+        extent(eg_select(p.masks, 0, i), want);
+        EGT_CHECK(got[0] >= 0 && got[1] >= 0 && got[2] <= (double)wide && got[3] <= (double)high);
+        for (int k = 0; k < 4; k++) {
+            EGT_CHECK(fabs(got[k] - want[k]) <= within);
+        }
+    }
+}
+
+EGT(photos_fitted)
+{
+    eg_photo p = eg_photo_fit(photo_of(), boxes_of(), masks_of(), .shorter = 30);
+    check_photo(p, 30, 40, 0);
+    check_values(eg_select(p.boxes, 0, 0), 4, (double[]){5, 10, 15, 20});
+    check_photo(eg_photo_fit(photo_of(), boxes_of(), masks_of(), .shorter = 600, .longer = 200), 150, 200, 1);
+    p = eg_photo_fit(photo_of(), boxes_of(), masks_of(), .shorter = 47, .longer = 1000, .multiple = 32,
+                     .antialias = true);
+    check_photo(p, 64, 64, 1);
+    EGT_EQ(eg_item_int(eg_max(eg_image_crop(p.image, 47, 0, 17, 64))), 0); /* what was added */
+    EGT_CHECK(eg_item_int(eg_max(eg_image_crop(p.image, 46, 0, 1, 64))) > 0);
+    p = eg_photo_fit(eg_cast(photo_of(), EG_F32), eg_zeros(EG_SHAPE(0, 4), EG_F32), NULL);
+    EGT_CHECK(p.image && eg_size(p.image, 1) == 800 && eg_size(p.image, 2) == 1067 && eg_size(p.boxes, 0) == 0 &&
+              !p.masks);
+    EGT_REFUSED(eg_photo_fit(photo_of(), boxes_of(), NULL, .shorter = -1).image, EG_EINVAL, "shorter is -1");
+    EGT_REFUSED(eg_photo_fit(photo_of(), eg_zeros(EG_SHAPE(4), EG_F32), NULL).image, EG_ESHAPE, "boxes has shape [4]");
+    EGT_REFUSED(eg_photo_fit(photo_of(), boxes_of(), eg_zeros(EG_SHAPE(3, 2, 2), EG_U8)).image, EG_ESHAPE, "masks");
+    EGT_REFUSED(eg_photo_fit(photo_of(), eg_cast(boxes_of(), EG_I64), NULL).image, EG_EDTYPE, "boxes i64");
+}
+
+EGT(photos_turned_over)
+{
+    eg_photo p = eg_photo_flip(photo_of(), boxes_of(), masks_of());
+    check_photo(p, HIGH, WIDE, 0);
+    check_values(eg_select(p.boxes, 0, 0), 4, (double[]){50, 20, 70, 40});
+    p = eg_photo_flip(p.image, p.boxes, p.masks);
+    EGT_CHECK(egt_same_bits(eg_contiguous(p.image), photo_of()) && egt_same_bits(p.boxes, boxes_of()));
+    int turned = 0;
+    for (int i = 0; i < 200; i++) {
+        EG_SCOPE {
+            eg_seed((uint64_t)i);
+            turned += !egt_same_bits(eg_photo_random_flip(photo_of(), boxes_of(), NULL, 0.25).boxes, boxes_of());
+        }
+    }
+    EGT_CHECK(turned > 25 && turned < 80);
+    EGT_REFUSED(eg_photo_random_flip(photo_of(), boxes_of(), NULL, 2).image, EG_EINVAL, "probability is 2");
+}
+
+EGT(photos_cut)
+{
+    eg_photo p = eg_photo_crop(photo_of(), boxes_of(), masks_of(), 15, 20, 30, 40, 0);
+    check_photo(p, 30, 40, 0);
+    check_values(p.kept, 2, (double[]){0, 2});
+    check_values(p.boxes, 8, (double[]){0, 5, 10, 25, 30, 0, 40, 30});
+    EGT_EQ(eg_item_int(eg_select(eg_select(eg_select(p.image, 0, 0), 0, 0), 0, 0)), 2 * 15 + 20);
+    check_values(eg_photo_crop(photo_of(), boxes_of(), NULL, 15, 20, 30, 40, 0.3).kept, 1, (double[]){0});
+    EGT_EQ(eg_size(eg_photo_crop(photo_of(), boxes_of(), masks_of(), 50, 10, 5, 5, 0).boxes, 0), 0);
+    EGT_REFUSED(eg_photo_crop(photo_of(), boxes_of(), NULL, 50, 0, 20, 10, 0).image, EG_EINDEX, "");
+    EGT_REFUSED(eg_photo_crop(photo_of(), boxes_of(), NULL, 0, 0, 2, 2, 1).image, EG_EINVAL, "least is 1");
+}
+
+EGT(photos_by_chance)
+{
+    int whole = 0, fewer = 0;
+    for (int i = 0; i < 100; i++) {
+        EG_SCOPE {
+            eg_seed((uint64_t)i);
+            eg_photo p = eg_photo_random_crop(photo_of(), boxes_of(), masks_of());
+            EGT_CHECK(p.image);
+            const int64_t high = eg_size(p.image, 1), wide = eg_size(p.image, 2);
+            check_photo(p, high, wide, 0);
+            EGT_CHECK(eg_size(p.kept, 0) > 0);
+            whole += high == HIGH && wide == WIDE;
+            fewer += eg_size(p.kept, 0) < OBJECTS;
+            eg_seed((uint64_t)i);
+            eg_photo again = eg_photo_random_crop(photo_of(), boxes_of(), NULL);
+            EGT_CHECK(egt_same_bits(again.image, p.image) && egt_same_bits(again.boxes, p.boxes) && !again.masks);
+            p = eg_photo_random_zoom_out(photo_of(), boxes_of(), masks_of(), 3, 7);
+            check_photo(p, eg_size(p.image, 1), eg_size(p.image, 2), 0);
+            EGT_CHECK(eg_size(p.image, 1) >= HIGH && eg_size(p.image, 1) <= 3 * HIGH);
+        }
+    }
+    EGT_CHECK(whole > 5 && whole < 50 && fewer > 30);
+    EGT_EQ(eg_size(eg_photo_random_crop(photo_of(), eg_zeros(EG_SHAPE(0, 4), EG_F32), NULL).image, 1), HIGH);
+    EGT_REFUSED(eg_photo_random_zoom_out(photo_of(), boxes_of(), NULL, 0.5, 0).image, EG_EINVAL, "most is 0.5");
 }
 
 /* ---- real ones ---------------------------------------------------------------------------------------- */

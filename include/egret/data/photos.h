@@ -54,6 +54,52 @@ EG_API eg_dataset *eg_coco_new_with(const char *annotations, const char *folder,
  * NULL and EG_EINVAL. */
 EG_API const char *const *eg_photo_classes(const eg_dataset *d, int64_t *n);
 
+/* ---- changed for training ------------------------------------------------------------------- */
+
+/* A photo that was moved, resized or cut, with its objects: the image, their boxes, their masks, which are NULL if
+ * there were none, and which objects of before these are, i64 [k], by which eg_index_select picks labels, flags and
+ * areas. On failure image is NULL. All are in the scope. */
+typedef struct eg_photo {
+    eg_tensor *image, *boxes, *masks, *kept;
+} eg_photo;
+
+/* image [C, H, W], u8 or a float; boxes [k, 4] floats; masks u8 [k, H, W] or NULL; all on the CPU. EG_ESHAPE,
+ * EG_EDTYPE, EG_EDEVICE for others. Nothing is recorded on tapes. Random numbers are the thread's (random.h). */
+
+typedef struct eg_photo_fit_options {
+    size_t size;
+    int64_t shorter, longer; /* the shorter side becomes this, unless the longer one were beyond that; 0: 800, 1333 */
+    int64_t multiple;        /* zeros to the right and below until both sides are multiples of it; 0: 1 */
+    bool antialias;          /* smaller ones without moire, as eg_resize does it */
+} eg_photo_fit_options;
+
+/* Another size with the same proportions: sides are rounded to whole pixels, boxes go by what they became. As
+ * torchvision's and TensorFlow's detectors see photos. EG_EINVAL for sizes below 0 or beyond 2^15. */
+EG_API eg_photo eg_photo_fit_with(eg_tensor *image, eg_tensor *boxes, eg_tensor *masks,
+                                  const eg_photo_fit_options *options);
+#define eg_photo_fit(...) EG_PHOTO_FIT_(__VA_ARGS__, )
+#define EG_PHOTO_FIT_(image, boxes, masks, ...) \
+    eg_photo_fit_with(image, boxes, masks, EG_OPTIONS_(eg_photo_fit_options, __VA_ARGS__))
+
+/* Left and right exchanged. */
+EG_API eg_photo eg_photo_flip(eg_tensor *image, eg_tensor *boxes, eg_tensor *masks);
+/* So with a probability. */
+EG_API eg_photo eg_photo_random_flip(eg_tensor *image, eg_tensor *boxes, eg_tensor *masks, double probability);
+
+/* Rows top .. top + height - 1, columns alike, of which EG_EINDEX says where they leave the image. Boxes are cut;
+ * objects stay of which more than `least` of the box is left, and anything. */
+EG_API eg_photo eg_photo_crop(eg_tensor *image, eg_tensor *boxes, eg_tensor *masks, int64_t top, int64_t left,
+                              int64_t height, int64_t width, double least);
+/* A part by chance, as SSD learns from (Liu et al. 2016, section 2.2): all of it, or 0.3 to 1 of the sides, neither
+ * more than twice the other's share, that overlaps some object by at least 0, 0.1, 0.3, 0.5, 0.7 or 0.9; objects whose
+ * middle lies in it stay, of which there must be one. After 50 parts that will not do another least overlap is drawn,
+ * ten times at most. */
+EG_API eg_photo eg_photo_random_crop(eg_tensor *image, eg_tensor *boxes, eg_tensor *masks);
+/* The photo somewhere on a canvas of 1 to `most` times its sides, of one value for all channels: smaller objects, as
+ * SSD. */
+EG_API eg_photo eg_photo_random_zoom_out(eg_tensor *image, eg_tensor *boxes, eg_tensor *masks, double most,
+                                         double value);
+
 /* ---- masks ---------------------------------------------------------------------------------- */
 
 /* What lies within a polygon with corners [k, 2], x and y, as COCO's tools fill it: u8 [height, width]. EG_ESHAPE,
