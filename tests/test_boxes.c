@@ -83,3 +83,57 @@ EGT(codes_and_overlaps)
                         FROM(EG_SHAPE(4, 4), 18, 16, 26, 18, 14, 15, 30, 19, 20, 15, 24, 19, 18, 13, 26, 21)),
            0);
 }
+
+EGT(matches)
+{
+    const double overlap[] = {0.7, 0.1, 0.2, 0.3, 0.5, 0.5, 0, 0, 0.1, 0.4}; /* of 5 anchors with 2 objects */
+    eg_tensor *iou = eg_from_values(EG_SHAPE(5, 2), EG_F32, overlap), *none = eg_zeros(EG_SHAPE(3, 0), EG_F32);
+    const struct {
+        eg_tensor *got;
+        double want[5];
+    } cases[] = {{eg_box_match(iou), {0, -1, 0, -1, -1}},
+                 {eg_box_match(iou, .positive = 0.6, .negative = 0.3), {0, -2, -2, -1, -2}},
+                 {eg_box_match(iou, .positive = 0.9, .negative = 0.1, .best = true), {0, -2, 0, -1, -2}},
+                 {eg_box_match(eg_mul_scalar(iou, 0), .best = true), {-1, -1, -1, -1, -1}}};
+    for (int i = 0; i < 4; i++) {
+        for (int k = 0; k < 5; k++) {
+            EGT_EQ(eg_get_int(cases[i].got, k), cases[i].want[k]);
+        }
+    }
+    EGT_CHECK(egt_same_bits(eg_box_match(none, .best = true), eg_full(EG_SHAPE(3), -1, EG_I64)));
+    EGT_EQ(eg_size(eg_box_match(eg_zeros(EG_SHAPE(0, 2), EG_F32)), 0), 0);
+    EGT_REFUSED(eg_box_match(iou, .positive = 0.3, .negative = 0.4), EG_EINVAL, "positive 0.3");
+    EGT_REFUSED(eg_box_match(eg_select(iou, 0, 0)), EG_ESHAPE, "[2]");
+    EGT_REFUSED(eg_box_match(eg_cast(iou, EG_I64)), EG_EDTYPE, "i64");
+}
+
+EGT(samples)
+{
+    eg_tensor *all = eg_full(EG_SHAPE(100), EG_BOX_NEGATIVE, EG_I64);
+    for (int i = 0; i < 100; i++) {
+        EGT_OK(eg_set(all, i, i % 10 == 3 ? 2 : i % 10 == 4 ? EG_BOX_NEITHER : EG_BOX_NEGATIVE));
+    }
+    int seen[100] = {0};
+    for (int k = 0; k < 100; k++) {
+        EG_SCOPE {
+            eg_seed((uint64_t)k);
+            eg_box_samples b = eg_box_sample(all, 16, 0.25);
+            EGT_CHECK(b.positive && eg_numel(b.positive) == 4 && eg_numel(b.negative) == 12);
+            for (int i = 0; i < 16; i++) {
+                const int64_t at = i < 4 ? eg_get_int(b.positive, i) : eg_get_int(b.negative, i - 4);
+                EGT_CHECK(at % 10 != 4 && (at % 10 == 3) == (i < 4));
+                seen[at]++;
+            }
+        }
+    }
+    for (int i = 0; i < 100; i++) {
+        EGT_CHECK(i % 10 == 4 ? !seen[i] : seen[i] > 2 && seen[i] < 80);
+    }
+    eg_box_samples b = eg_box_sample(all, 64, 0.5); /* there are 10, and negatives make up for the rest */
+    EGT_CHECK(eg_numel(b.positive) == 10 && eg_numel(b.negative) == 54);
+    b = eg_box_sample(eg_full(EG_SHAPE(5), 1, EG_I64), 64, 0.5);
+    EGT_CHECK(eg_numel(b.positive) == 5 && eg_numel(b.negative) == 0);
+    EGT_REFUSED(eg_box_sample(all, 0, 0.5).positive, EG_EINVAL, "count is 0");
+    EGT_REFUSED(eg_box_sample(all, 4, 1.5).positive, EG_EINVAL, "share is 1.5");
+    EGT_REFUSED(eg_box_sample(eg_cast(all, EG_F32), 4, 0.5).positive, EG_EDTYPE, "f32");
+}

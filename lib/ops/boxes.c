@@ -252,6 +252,105 @@ eg_tensor *eg_box_decode_with(eg_tensor *anchors, eg_tensor *codes, const eg_box
     return eg_scope_pop(s, join(b.x1, b.y1, b.x2, b.y2));
 }
 
+/* ---- what anchors learn ------------------------------------------------------------------------ */
+
+static eg_status check_match(const char *op, const eg_tensor *overlaps, eg_box_match_options *g,
+                             const eg_box_match_options *options)
+{
+    eg__options(g, sizeof *g, options);
+    g->positive = eg__or(g->positive, 0.5);
+    g->negative = eg__or(g->negative, g->positive);
+    if (eg__check(overlaps, op, "overlaps")) {
+        return eg__why();
+    }
+    if (overlaps->ndim != 2 || !eg__is_float(overlaps->dtype)) {
+        return eg__fail(overlaps->ndim != 2 ? EG_ESHAPE : EG_EDTYPE, op, "overlaps are %s %s, must be floats [A, M]",
+                        eg_dtype_name((eg_dtype)overlaps->dtype), EG__SHAPE_OF(overlaps));
+    }
+    return g->positive >= 0 && g->positive <= 1 && g->negative >= 0 && g->negative <= g->positive
+               ? EG_OK
+               : eg__fail(EG_EINVAL, op, "positive %g and negative %g must be 0..1, and that not above this",
+                          g->positive, g->negative);
+}
+
+/* Where an object has as much in common with an anchor as with no other. */
+static eg_tensor *best_of_each(eg_tensor *overlaps)
+{
+    eg_tensor *most = eg_max(overlaps, .axes = EG_AXES(0), .keepdim = true);
+    return eg_any(eg_logical_and(eg_eq(overlaps, most), eg_gt_scalar(most, 0)), .axes = EG_AXES(1));
+}
+
+static eg_tensor *match(eg_tensor *overlaps, const eg_box_match_options *g)
+{
+    eg_tensor *most = eg_max(overlaps, .axes = EG_AXES(1)), *which = eg_argmax(overlaps, .axes = EG_AXES(1));
+    eg_tensor *found = eg_ge_scalar(most, g->positive), *nothing = eg_lt_scalar(most, g->negative);
+    if (g->best) {
+        found = eg_logical_or(found, best_of_each(overlaps));
+    }
+    eg_tensor *none = eg_full_like(which, EG_BOX_NEGATIVE), *neither = eg_full_like(which, EG_BOX_NEITHER);
+    return eg_where(found, which, eg_where(nothing, none, neither));
+}
+
+eg_tensor *eg_box_match_with(eg_tensor *overlaps, const eg_box_match_options *options)
+{
+    eg_box_match_options g;
+    if (check_match("box_match", overlaps, &g, options)) {
+        return NULL;
+    }
+    if (!overlaps->shape[1]) {
+        return eg__full_on(overlaps->device, EG_SHAPE(overlaps->shape[0]), EG_BOX_NEGATIVE, EG_I64);
+    }
+    eg_scope s = eg_scope_push();
+    return s.depth ? eg_scope_pop(s, match(eg_detach(overlaps), &g)) : NULL;
+}
+
+/* `most` of those whose match is positive, or negative, by chance. */
+static eg_tensor *some(const int64_t *match, int64_t n, bool positive, int64_t most)
+{
+    eg_tensor *all = eg__empty_on(0, EG_SHAPE(n), EG_I64);
+    int64_t *at = all ? (int64_t *)eg__ptr(all) : NULL, found = 0;
+    for (int64_t i = 0; all && i < n; i++) {
+        if (positive ? match[i] >= 0 : match[i] == EG_BOX_NEGATIVE) {
+            at[found++] = i;
+        }
+    }
+    eg_tensor *order = all ? eg_to(eg_permutation(found), eg_cpu()) : NULL;
+    return order ? eg_index_select(eg_slice(all, 0, 0, found, 1), 0, eg_slice(order, 0, 0, eg__min(found, most), 1))
+                 : NULL;
+}
+
+eg_box_samples eg_box_sample(eg_tensor *matches, int64_t count, double share)
+{
+    static const char op[] = "box_sample";
+    eg_box_samples b = {NULL, NULL};
+    if (eg__check(matches, op, "matches")) {
+        return b;
+    }
+    if (matches->ndim != 1 || matches->dtype != EG_I64) {
+        eg__fail(matches->ndim != 1 ? EG_ESHAPE : EG_EDTYPE, op, "matches are %s %s, must be i64 [A]",
+                 eg_dtype_name((eg_dtype)matches->dtype), EG__SHAPE_OF(matches));
+        return b;
+    }
+    if (count < 1 || !(share >= 0 && share <= 1)) {
+        eg__fail(EG_EINVAL, op, "count is %lld, must be 1 or more; share is %g, must be 0..1", (long long)count, share);
+        return b;
+    }
+    eg_scope s = eg_scope_push();
+    eg_tensor *here = s.depth ? eg_contiguous(eg_to(matches, eg_cpu())) : NULL;
+    eg_tensor *positive =
+        here ? some((const int64_t *)eg__ptr(here), here->n, true, (int64_t)(share * (double)count)) : NULL;
+    eg_tensor *negative = positive ? some((const int64_t *)eg__ptr(here), here->n, false, count - positive->n) : NULL;
+    if (negative) {
+        b.positive = eg_keep(eg_to(positive, eg__device(matches)));
+        b.negative = eg_keep(eg_to(negative, eg__device(matches)));
+    }
+    if (s.depth) {
+        eg_scope_pop(s, NULL);
+    }
+    return b.positive && b.negative ? (eg_box_samples){eg_scope_adopt(b.positive), eg_scope_adopt(b.negative)}
+                                    : (eg_box_samples){NULL, NULL};
+}
+
 /* ---- anchors --------------------------------------------------------------------------------- */
 
 /* The entries before the first 0; -1 with words. */

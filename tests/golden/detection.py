@@ -84,9 +84,23 @@ def boxes(r):
     for n, m in ((3, 4), (1, 5)):
         r.case("box_iou", iou, some(n), some(m))
         r.case("box_giou", giou, some(n), some(m))
+    for best in (False, True):
+        for positive, negative in ((.5, .5), (.6, .2)):
+            r.case("box_match", lambda a, b: match(iou(a, b), positive, negative, best), some(25), some(6), diff=(),
+                   positive=positive, negative=negative, best=best)
     for n in (1, 5):
         r.case("box_encode", encode, some(n), some(n))
         r.case("box_decode", decode, some(n), r.normal(n, 4))
+
+
+def match(overlaps, positive, negative, best):
+    """As torchvision's Matcher, one anchor after the other."""
+    found = []
+    for row in overlaps:
+        first = max(range(len(row)), key=lambda k: row[k])
+        likes = best and any(0 < row[k] == overlaps[:, k].max() for k in range(len(row)))
+        found.append(first if row[first] >= positive or likes else -1 if row[first] < negative else -2)
+    return torch.tensor(found)
 
 
 def area(b):

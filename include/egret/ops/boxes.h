@@ -62,6 +62,31 @@ EG_API eg_tensor *eg_box_decode_with(eg_tensor *anchors, eg_tensor *codes, const
 #define EG_BOX_DECODE_(anchors, codes, ...) \
     eg_box_decode_with(anchors, codes, EG_OPTIONS_(eg_box_code_options, __VA_ARGS__))
 
+enum { EG_BOX_NEGATIVE = -1, EG_BOX_NEITHER = -2 };
+typedef struct eg_box_match_options {
+    size_t size;
+    double positive; /* least overlap to find an object; 0: 0.5 */
+    double negative; /* overlaps below it find nothing; 0: as positive, EG_ZERO: 0 */
+    bool best;       /* each object is found by the anchors that overlap it most, however little */
+} eg_box_match_options;
+
+/* Which object each anchor is to find: of overlaps [A, M], of A anchors with M objects (eg_box_iou), the column that is
+ * the largest, i64 [A]; EG_BOX_NEGATIVE where that is below `negative`, EG_BOX_NEITHER between the two. With .best the
+ * anchors that an object has most in common with, and anything, count as positive too, for the object they themselves
+ * overlap most (Ren et al. 2015, section 3.1.2; torchvision's Matcher). Without objects all are negative. No gradient.
+ * EG_EINVAL: thresholds outside 0..1, negative above positive. */
+EG_API eg_tensor *eg_box_match_with(eg_tensor *overlaps, const eg_box_match_options *options);
+#define eg_box_match(...)            EG_BOX_MATCH_(__VA_ARGS__, )
+#define EG_BOX_MATCH_(overlaps, ...) eg_box_match_with(overlaps, EG_OPTIONS_(eg_box_match_options, __VA_ARGS__))
+
+/* Some anchors to learn from, by chance: indices i64 of positive ones, at most `share` of count, and of negative ones,
+ * as many as are missing to count, each in any order. Fewer where there are not so many. On failure both are NULL. */
+typedef struct eg_box_samples {
+    eg_tensor *positive, *negative;
+} eg_box_samples;
+/* matches, i64 [A], as eg_box_match gives them; waits for the device. EG_EINVAL: count below 1, share outside 0..1. */
+EG_API eg_box_samples eg_box_sample(eg_tensor *matches, int64_t count, double share);
+
 typedef struct eg_anchors_options {
     size_t size;
     double sizes[8];  /* roots of areas, in pixels of the image; ends at the first 0 */
