@@ -356,6 +356,9 @@ EGT(jpeg_the_right_way_up)
         EGT_CHECK(same(turned, want));
         EGT_EQ(eg_stride(turned, 0), 1);
         turned = with_orientation(bytes, said);
+        int64_t height = 0, width = 0;
+        EGT_OK(eg_image_size(eg_data(turned), (size_t)eg_numel(turned), &height, &width));
+        EGT_CHECK(height == eg_size(want, 1) && width == eg_size(want, 2));
         EGT_CHECK(same(plain, eg_image_decode(eg_data(turned), (size_t)eg_numel(turned), .ignore_orientation = true)));
     }
 }
@@ -516,4 +519,18 @@ EGT(what_is_no_image)
     EGT_REFUSED(eg_image_load(NULL), EG_EINVAL, "path");
     EGT_REFUSED(eg_image_decode(NULL, 4), EG_EINVAL, "data");
     EGT_REFUSED(eg_image_decode("", 0), EG_EFORMAT, "neither");
+}
+
+EGT(sizes_without_pixels)
+{
+    int64_t height = 0, width = 0;
+    need("PNG");
+    eg_tensor *bytes = eg_png_encode(picture(3, 7, 9));
+    EGT_OK(eg_image_size(eg_data(bytes), (size_t)eg_numel(bytes) - 16, &height, &width)); /* the end is not looked at */
+    EGT_CHECK(height == 7 && width == 9);
+    EGT_REFUSED(eg_image_size(eg_data(bytes), 20, &height, &width), EG_EFORMAT, "");
+    EGT_REFUSED(eg_image_size(eg_data(bytes), 40, &height, NULL), EG_EINVAL, "width");
+    EGT_REFUSED(eg_image_size(eg_data(bytes), (size_t)eg_numel(bytes), &height, &width, .max_pixels = 10), EG_EFORMAT,
+                "max_pixels");
+    EGT_CHECK(height == 7 && width == 9);
 }

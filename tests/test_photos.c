@@ -291,6 +291,66 @@ EGT(bad_masks_of_coco)
     }
 }
 
+/* A picture of so many pixels. */
+static void write_picture(const char *in, const char *name, int64_t high, int64_t wide)
+{
+    char path[4096];
+    write(in, name, ""); /* which makes the folder */
+    snprintf(path, sizeof path, "%s/%s", in, name);
+    eg_status st = eg_png_save(eg_zeros(EG_SHAPE(1, high, wide), EG_U8), path);
+    if (st == EG_ENOKERNEL) {
+        egt_skip("this build has no libpng");
+    }
+    EGT_OK(st);
+}
+
+EGT(yolo)
+{
+    const char *in = folder("yolo");
+    char pattern[4096], list[4096];
+    int64_t n = 0, photos = 0;
+    write_picture(in, "images/a.png", 10, 20);
+    write_picture(in, "images/b.png", 4, 4);
+    write_picture(in, "images/c.png", 4, 4);
+    write(in, "labels/a.txt", "1 0.5 0.5 0.5 0.4 0.9\n\n0 0 0 0.2 0.2\r\n1 2 2 0.1 0.1\n");
+    write(in, "images/c.txt", "0 0.5 0.5 1 1\n");
+    write(in, "names.txt", "cat\ndog\n");
+    snprintf(pattern, sizeof pattern, "%s/images/*.png", in);
+    snprintf(list, sizeof list, "%s/names.txt", in);
+    eg_dataset *d = eg_yolo_new(pattern, list);
+    const char *const *names = eg_photo_classes(d, &n);
+    EGT_CHECK(n == 2 && !strcmp(names[0], "cat") && !strcmp(names[1], "dog"));
+    EG_FOR_EACH(sample, d) {
+        EGT_EQ(eg_item_int(sample[5]), photos);
+        EGT_EQ(eg_size(sample[1], 0), photos == 0 ? 2 : photos == 2);
+        if (photos++ == 0) {
+            check_values(eg_round(eg_mul_scalar(sample[1], 1000)), 8,
+                         (double[]){5000, 3000, 15000, 7000, 0, 0, 2000, 1000});
+            check_values(sample[2], 2, (double[]){1, 0});
+        }
+    }
+    EGT_OK(eg_dataset_status(d));
+    EGT_EQ(photos, 3);
+    eg_dataset_free(d);
+    d = eg_yolo_new(pattern, NULL, .keep_empty = true);
+    names = eg_photo_classes(d, &n);
+    EGT_CHECK(n == 2 && !strcmp(names[1], "1"));
+    EGT_EQ(eg_size(eg_dataset_first(d)[1], 0), 3);
+    eg_dataset_free(d);
+    static const char *const bad[][2] = {{"2 0.5 0.5 1 1", "no class"},
+                                         {"-1 0.5 0.5 1 1", "no class"},
+                                         {"1 0.5 0.5 1", "no share"},
+                                         {"1 nan 0 0 0", "no share"},
+                                         {"x", "no class"},
+                                         {"1 1e9 0 0 0", "no share"}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        write(in, "labels/a.txt", bad[i][0]);
+        EGT_REFUSED(eg_yolo_new(pattern, list), EG_EFORMAT, bad[i][1]);
+    }
+    EGT_REFUSED(eg_yolo_new(pattern, list, .masks = true), EG_EINVAL, "masks");
+    EGT_REFUSED(eg_yolo_new("/nowhere/*.jpg", NULL), EG_EIO, "");
+}
+
 /* ---- moved ------------------------------------------------------------------------------------------- */
 
 enum { HIGH = 60, WIDE = 80, OBJECTS = 3 };

@@ -20,6 +20,7 @@ typedef struct eg__image_job {
     void (*choose)(struct eg__image_job *job);
     void *user;
     int64_t top, left, rows, columns; /* rows 0: everything */
+    bool only_size;                   /* nothing is decoded but what says height, width and orientation */
     eg_tensor *pixels;
 } eg__image_job;
 

@@ -119,6 +119,27 @@ eg_tensor *eg_image_decode_with(const void *data, size_t bytes, const eg_image_o
     return eg__image_begin(&job, "eg_image_decode", "memory", data, bytes, options) ? NULL : decode(&job);
 }
 
+eg_status eg_image_size_with(const void *data, size_t bytes, int64_t *height, int64_t *width,
+                             const eg_image_options *options)
+{
+    static const char op[] = "eg_image_size";
+    eg__image_job job;
+    if (!height || !width) {
+        return eg__null_argument(op, height ? "width" : "height");
+    }
+    eg_status st = eg__image_begin(&job, op, "memory", data, bytes, options);
+    if (!st) {
+        job.orientation = 1;
+        job.only_size = true;
+        st = eg__image_run(&job);
+    }
+    if (!st) {
+        *height = job.orientation > 4 ? job.width : job.height;
+        *width = job.orientation > 4 ? job.height : job.width;
+    }
+    return st;
+}
+
 eg_tensor *eg_image_load_with(const char *path, const eg_image_options *options)
 {
     eg__source file;

@@ -235,7 +235,7 @@ static eg_status decode(decoder *d)
         return complain(d);
     }
     eg_status st = plan(d);
-    if (st) {
+    if (st || job->only_size) {
         return st;
     }
     if (!guarded(d, start)) {

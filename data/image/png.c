@@ -264,7 +264,7 @@ static eg_status decode(decoder *d)
     int bits = lib.png_get_bit_depth(d->png, d->info) * lib.png_get_channels(d->png, d->info);
     /* deflate packs at most 1032 bytes into one. */
     eg_status st = eg__image_fits(job, 1100 * 8 / bits);
-    if (st) {
+    if (st || job->only_size) {
         return st;
     }
     if (!guarded(d, set_up)) {

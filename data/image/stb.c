@@ -35,7 +35,7 @@ eg_status eg__stb_decode(eg__image_job *job)
     job->height = height < 0 ? -(int64_t)height : height; /* a BMP from the top down */
     /* A code of at most 12 bits stands for at most 4096 pixels of a GIF. */
     eg_status st = eg__image_fits(job, 4096);
-    if (st) {
+    if (st || job->only_size) {
         return st;
     }
     int channels = job->o.channels ? job->o.channels : found == 2 ? 4 : found;

@@ -2,6 +2,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include <egret/data/image.h>
+
 #include "data/photos/photos.h"
 #include "lib/core/device.h"
 #include "lib/core/memory.h"
@@ -57,7 +59,7 @@ eg_status eg__photos_add_object(eg__photos *p, const eg__object *o)
 {
     eg__shot *s = &p->shot[p->files.n - 1];
     eg__object own = *o;
-    if (!cut(s, own.box) && !p->o.keep_empty) {
+    if (!p->shares && !cut(s, own.box) && !p->o.keep_empty) {
         return EG_OK;
     }
     if (p->objects == p->object_room && !eg__grow(&p->object, &p->object_room, sizeof *p->object)) {
@@ -130,8 +132,34 @@ static eg_tensor *masks_of(const eg__photos *p, const eg__shot *s)
     return t;
 }
 
+/* Its objects in pixels, those that are left, where they come in shares of the sides; NULL: words. */
+static eg__object *in_pixels(const eg__photos *p, eg__shot *s, const eg_tensor *bytes)
+{
+    eg__object *all = eg__malloc((s->count + (size_t)1) * sizeof *all);
+    if (!all) {
+        eg__no_memory(p->d.is->name, s->count);
+    } else if (s->count &&
+               eg_image_size(eg__ptr(bytes), (size_t)bytes->n, &s->height, &s->width, .other_formats = true)) {
+        free(all);
+        all = NULL;
+    }
+    uint32_t left = 0;
+    for (uint32_t i = 0; all && i < s->count; i++) {
+        eg__object o = p->object[s->first + i];
+        for (int k = 0; k < 4; k++) {
+            o.box[k] *= (float)(k % 2 ? s->height : s->width);
+        }
+        if (cut(s, o.box) || p->o.keep_empty) {
+            o.area = (o.box[2] - o.box[0]) * (o.box[3] - o.box[1]);
+            all[left++] = o;
+        }
+    }
+    s->count = left;
+    return all;
+}
+
 /* Its tensors behind the file's bytes. */
-static bool describe(const eg__photos *p, const eg__shot *s, eg_tensor **t)
+static bool describe(const eg__photos *p, const eg__shot *s, const eg__object *object, eg_tensor **t)
 {
     const int64_t n = s->count;
     t[1] = eg__empty_on(0, EG_SHAPE(n, 4), EG_F32);
@@ -143,7 +171,7 @@ static bool describe(const eg__photos *p, const eg__shot *s, eg_tensor **t)
         return false;
     }
     for (int64_t i = 0; i < n; i++) {
-        const eg__object *o = &p->object[s->first + i];
+        const eg__object *o = &object[i];
         memcpy((float *)eg__ptr(t[1]) + 4 * i, o->box, sizeof o->box);
         ((int64_t *)eg__ptr(t[2]))[i] = o->label;
         ((uint8_t *)eg__ptr(t[3]))[i] = o->flags;
@@ -164,8 +192,13 @@ eg_status eg__photos_next(eg_dataset *d, eg__sample *s)
     s->at = 0;
     eg_scope scope = eg_scope_push();
     t[0] = scope.depth ? contents(p, s->file) : NULL;
+    eg__shot shot = p->shot[i];
+    eg__object *scaled = t[0] && p->shares ? in_pixels(p, &shot, t[0]) : NULL;
+    const bool ready = t[0] && (scaled || !p->shares);
+    const eg__object *objects = scaled ? scaled : p->object + shot.first;
     eg_status st =
-        t[0] && describe(p, &p->shot[i], t) ? eg__sample_keep(d->is->name, s, t, p->o.masks ? 7 : 6) : eg__why();
+        ready && describe(p, &shot, objects, t) ? eg__sample_keep(d->is->name, s, t, p->o.masks ? 7 : 6) : eg__why();
+    free(scaled);
     eg_scope_pop(scope, NULL);
     return st;
 }

@@ -29,6 +29,7 @@ typedef struct eg__photos {
     eg__object *object;
     uint32_t shots, objects, object_room; /* shots: room */
     eg_json *json;
+    bool shares; /* boxes are in shares of the sides, until a photo is read */
     int64_t at;
 } eg__photos;
 

@@ -142,6 +142,7 @@ static void texts(void)
         "</name><difficult>1</difficult><bndbox><xmin>1</xmin><ymin>1.5</ymin><xmax>3</xmax><ymax>9</ymax></bndbox>"
         "</object></annotation>");
     put_text("photos", "runs", "2332e0");
+    put_text("photos", "yolo", "0 0.5 0.5 0.25 1\n12 .1 .2 .3 .4 .9\n");
     put_text("ndjson", "drawings",
              "{\"word\":\"c\\u00e4t\",\"n\":[[1,2.5],[3,4e2]],\"drawing\":[[[1,2],[3,4]],[[5],[6]]]}\n"
              "{\"other\":{\"a\":[true,null]},\"n\":-7,\"word\":null}\n");

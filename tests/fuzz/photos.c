@@ -1,5 +1,5 @@
-/* photos.c - any bytes as annotations: COCO's if they begin with a brace, VOC's with a tag, else as the runs of a mask.
- */
+/* photos.c - any bytes as annotations: COCO's if they begin with a brace, VOC's with a tag, else as YOLO's and as the
+ * runs of a mask. */
 #define _DEFAULT_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,9 @@ static const char *const below[] = {"/ImageSets/Main/one.txt",
                                     "/ImageSets",
                                     "/Annotations",
                                     "/JPEGImages",
-                                    ""};
+                                    "",
+                                    "/JPEGImages/a.txt",
+                                    "/JPEGImages/*.jpg"};
 
 static const char *path_of(int i)
 {
@@ -30,8 +32,9 @@ static const char *path_of(int i)
 
 static void remove_folder(void)
 {
-    for (size_t i = 0; i < sizeof below / sizeof *below; i++) {
-        remove(path_of((int)i));
+    remove(path_of(8));
+    for (int i = 0; i < 8; i++) {
+        remove(path_of(i));
     }
 }
 
@@ -96,6 +99,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         put(1, data, size);
         walk(eg_voc_new(folder, "one"));
     } else {
+        put(8, data, size);
+        walk(eg_yolo_new(path_of(9), NULL));
         snprintf(runs, sizeof runs, "%.*s", (int)(size < 255 ? size : 255), (const char *)data);
         EG_SCOPE {
             eg_tensor *mask = eg_mask_decode(runs, 7, 5);

@@ -27,17 +27,16 @@ static struct place {
 /* What no plausible arguments make succeed here: it reads files or other programs' bytes, needs another device, or a
  * call before it. By a word of the name. */
 static const char *const refusing[] = {
-    "image_load",      "audio_load",   "npz_load",      "npy_load",     "safetensors_load",
-    "vocabulary_load", "restore_from", "saver_new",     "_parse",       "_read",
-    "image_decode",    "cifar",        "image_folder",  "files_new",    "tar_new",
-    "lines_new",       "csv_new",      "ndjson_new",    "tfrecord_new", "mnist",
-    "eg_cuda",         "device_split", "stream",        "eg_event_",    "events_new",
-    "journal_row",     "optim_update", "profile_end",   "eg_release",   "preprocess_decode",
-    "shards_new",      "tensors_open", "tensors_save",  "eg_onnx_",     "json_load",
-    "tokenizer_load",  "conll",        "glue_new",      "parallel",     "squad_new",
-    "word_vectors",    "ngram_load",   "ngram_train",   "comm_other",   "comm_send",
-    "comm_receive",    "find_module",  "pipeline_new",  "load_full",    "nccl",
-    "voc_new",         "coco_new",     "photo_classes", "eg_mask_",     "detection_scores",
+    "image_load",   "audio_load",   "npz_load",         "npy_load",     "safetensors_load", "vocabulary_load",
+    "restore_from", "saver_new",    "_parse",           "_read",        "image_decode",     "cifar",
+    "image_folder", "files_new",    "tar_new",          "lines_new",    "csv_new",          "ndjson_new",
+    "tfrecord_new", "mnist",        "eg_cuda",          "device_split", "stream",           "eg_event_",
+    "events_new",   "journal_row",  "optim_update",     "profile_end",  "eg_release",       "preprocess_decode",
+    "shards_new",   "tensors_open", "tensors_save",     "eg_onnx_",     "json_load",        "tokenizer_load",
+    "conll",        "glue_new",     "parallel",         "squad_new",    "word_vectors",     "ngram_load",
+    "ngram_train",  "comm_other",   "comm_send",        "comm_receive", "find_module",      "pipeline_new",
+    "load_full",    "nccl",         "voc_new",          "coco_new",     "photo_classes",    "eg_mask_",
+    "yolo_new",     "image_size",   "detection_scores",
 };
 
 static const char *slot_name(const call *c, const hostile *h)

@@ -35,7 +35,14 @@ EG_API eg_tensor *eg_image_decode_with(const void *data, size_t bytes, const eg_
 #define eg_image_decode(...)               EG_IMAGE_DECODE_(__VA_ARGS__, )
 #define EG_IMAGE_DECODE_(data, bytes, ...) eg_image_decode_with(data, bytes, EG_OPTIONS_(eg_image_options, __VA_ARGS__))
 
-/* The same from a file. */
+/* The size it would have, which its first bytes say; refusals as there, but of what only decoding shows. */
+EG_API eg_status eg_image_size_with(const void *data, size_t bytes, int64_t *height, int64_t *width,
+                                    const eg_image_options *options);
+#define eg_image_size(...) EG_IMAGE_SIZE_(__VA_ARGS__, )
+#define EG_IMAGE_SIZE_(data, bytes, height, width, ...) \
+    eg_image_size_with(data, bytes, height, width, EG_OPTIONS_(eg_image_options, __VA_ARGS__))
+
+/* Decodes the image in a file. */
 EG_API eg_tensor *eg_image_load_with(const char *path, const eg_image_options *options);
 #define eg_image_load(...)        EG_IMAGE_LOAD_(__VA_ARGS__, )
 #define EG_IMAGE_LOAD_(path, ...) eg_image_load_with(path, EG_OPTIONS_(eg_image_options, __VA_ARGS__))

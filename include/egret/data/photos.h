@@ -50,6 +50,16 @@ EG_API eg_dataset *eg_coco_new_with(const char *annotations, const char *folder,
 #define EG_COCO_NEW_(annotations, folder, ...) \
     eg_coco_new_with(annotations, folder, EG_OPTIONS_(eg_photos_options, __VA_ARGS__))
 
+/* Photos that match a pattern of glob(7), and beside each, or in the folder "labels" instead of the last "images" of
+ * its path, a text of the same name that ends in .txt: a line for each object, its class's number and, in shares of the
+ * photo's sides, x and y of its middle, its width, its height; more columns are passed over. A photo without a text has
+ * no object. names: a text with the name of a class in each line, or NULL: classes are called by their numbers. A
+ * photo's number is its place among all. Sizes are read when photos are; boxes are of the photo as eg_image_decode
+ * shows it. As Darknet and Ultralytics keep them. EG_EFORMAT also for a class beyond the names. */
+EG_API eg_dataset *eg_yolo_new_with(const char *pattern, const char *names, const eg_photos_options *options);
+#define eg_yolo_new(...)                  EG_YOLO_NEW_(__VA_ARGS__, )
+#define EG_YOLO_NEW_(pattern, names, ...) eg_yolo_new_with(pattern, names, EG_OPTIONS_(eg_photos_options, __VA_ARGS__))
+
 /* The names of the classes, *n of them, valid until the chain is freed. d is such a dataset or stands behind one; else
  * NULL and EG_EINVAL. */
 EG_API const char *const *eg_photo_classes(const eg_dataset *d, int64_t *n);
