@@ -88,19 +88,19 @@ static bool find_home(eg_work *w)
         together = together && w->x[i]->device == device;
     }
     together = together && (!w->y || w->y->device == device);
-    w->home = t ? t->is->home(t, together ? device : 0, eg__work_of_two(w)) : 0;
-    w->carrier = w->home ? eg__comm_carrier(w->comm, w->home, eg__work_of_two(w), w->op) : NULL;
+    const uint8_t home = t ? t->is->home(t, together ? device : 0, eg__work_of_two(w)) : 0;
+    w->carrier = home ? eg__comm_carrier(w->comm, home, eg__work_of_two(w), w->op) : NULL;
     w->ready = w->carrier ? eg_event_new(eg__carrier_device(w->carrier)) : NULL;
-    return !w->home || w->ready;
+    return !home || w->ready;
 }
 
 /* t itself, if it lies as and where it has to; else a copy, or room for one. NULL: words. */
 static eg_tensor *memory_of(eg_work *w, int i, eg_tensor *t, int64_t n)
 {
-    if (t && t->device == w->home && eg_is_contiguous(t)) {
+    if (t && t->device == eg__work_home(w) && eg_is_contiguous(t)) {
         return t;
     }
-    w->own[i] = eg__work_memory(w->home, n, w->dtype);
+    w->own[i] = eg__work_memory(eg__work_home(w), n, w->dtype);
     return w->own[i];
 }
 

@@ -11,9 +11,9 @@ typedef struct linked {
     eg__transport *over; /* NULL: none */
     const eg__cards *cards;
     eg__carrier *carrier;
-    void *group;   /* NULL: given up */
-    eg__move *now; /* what goes by it */
-    double pauses; /* since when it does not */
+    void *group;    /* NULL: given up */
+    eg__move *now;  /* what goes by it */
+    double hurried; /* since when somebody waits */
 } linked;
 
 /* The other one carries it. */
@@ -94,7 +94,7 @@ static void wait_change(eg__transport *t, bool hurry)
     if (l->over) {
         l->over->is->wait(l->over, hurry);
     } else {
-        l->pauses = eg__comm_pause(l->pauses, hurry);
+        l->hurried = eg__comm_pause(l->hurried, hurry);
     }
 }
 
@@ -120,7 +120,6 @@ static void close_end(eg__transport *t, bool orderly, double seconds)
     free(l);
 }
 
-/* "nccl" is what Egret knows of such. */
 static const eg__transport_class over_class = {"nccl",  begin, poll,        home, heard,
                                                missing, drop,  wait_change, tell, close_end};
 

@@ -66,8 +66,9 @@ eg__transport *eg__comm_local_other(const char *op, eg__transport *t, int rank);
 /* All processes that MPI has started; *alone: there is only this one. NULL and not alone: a failure. */
 eg__transport *eg__comm_mpi(const char *op, bool *alone);
 
-/* Ranks whose cards have joined a group: memory of the way's device goes from card to card, all else by way of `over`,
- * or, if that is NULL, by way of the cards too. Takes over and group; NULL: words, and they are the caller's. */
+/* Ranks whose cards have joined a group: memory of the carrier's device goes from card to card, all else by way of
+ * `over`, or, if that is NULL, by way of the cards too. Takes over and group; NULL: words, and they are the caller's.
+ */
 eg__transport *eg__comm_cards(const char *op, eg__transport *over, eg__carrier *carrier, void *group, int rank,
                               int ranks);
 
@@ -100,8 +101,7 @@ struct eg_work {
     /* Elements that go out, and where others come in: the same where it is done in place. NULL: there are none. */
     const char *from;
     char *to;
-    uint8_t home;         /* the device whose memory that is */
-    eg__carrier *carrier; /* on it; NULL: the CPU */
+    eg__carrier *carrier; /* of the device whose memory that is; NULL: the CPU's */
     eg_event *ready;      /* that memory is the work's from then on; NULL: it is */
     eg_tensor *own[2];    /* what of it is a copy */
     eg_tensor *y;         /* kept, as those of x are: a result beside them */
@@ -147,6 +147,11 @@ eg_comm *eg__comm_made(const char *op, eg__transport *t, double timeout);
 eg_status eg__comm_timeout(const char *op, double given, double *timeout);
 /* Makes memory that is not in anybody's scope, n elements on a device; NULL: words. */
 eg_tensor *eg__work_memory(uint8_t device, int64_t n, eg_dtype dtype);
+/* The device whose memory a work's is. */
+static inline uint8_t eg__work_home(const eg_work *w)
+{
+    return w->carrier ? eg__carrier_device(w->carrier)->id : 0;
+}
 /* The communicator's carrier of a device's memory, opened at first use; NULL: words. */
 eg__carrier *eg__comm_carrier(eg_comm *c, uint8_t device, bool of_two, const char *op);
 /* Begins one whose description is complete: in line for the communicator's thread, or done at once by a rank alone. On

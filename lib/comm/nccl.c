@@ -1,14 +1,12 @@
 /* nccl.c - joining ranks' cards: a name for the group, which one rank makes and all must know, and waiting for all. */
-#define _POSIX_C_SOURCE 200809L
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "lib/comm/comm.h"
 #include "lib/core/device.h"
 #include "lib/core/environment.h"
 #include "lib/core/memory.h"
+#include "lib/io/file.h"
 
 static const eg__cards *cards_of(const char *op, const eg_device *device)
 {
@@ -102,23 +100,15 @@ eg_status eg_comm_use_nccl(eg_comm *comm, eg_device *device)
     pthread_mutex_lock(&comm->lock);
     const bool busy = comm->first;
     pthread_mutex_unlock(&comm->lock);
-    return busy ? eg__fail(EG_ESTATE, op, "something is under carrier on it") : link_up(op, comm, device);
+    return busy ? eg__fail(EG_ESTATE, op, "something is under way on it") : link_up(op, comm, device);
 }
 
 /* ---- over none --------------------------------------------------------------------------------- */
 
-/* To a file that is there at once or not at all. */
 static eg_status write_name(const char *op, const char *path, const eg__group_name *name)
 {
-    char beside[4096];
-    if (access(path, F_OK) == 0) {
-        return eg__fail(EG_EIO, op, "%s is there already: of other ranks?", path);
-    }
-    const int n = snprintf(beside, sizeof beside, "%s.new", path);
-    FILE *f = n > 0 && n < (int)sizeof beside ? fopen(beside, "wb") : NULL;
-    bool well = f && fwrite(name->bytes, sizeof name->bytes, 1, f) == 1;
-    well = (!f || fclose(f) == 0) && well && rename(beside, path) == 0;
-    return well ? EG_OK : eg__fail(EG_EIO, op, "cannot write %s: %s", path, strerror(errno));
+    return eg__file_exists(path) ? eg__fail(EG_EIO, op, "%s is there already: of other ranks?", path)
+                                 : eg__file_write(op, path, name->bytes, sizeof name->bytes);
 }
 
 static eg_status read_name(const char *op, const char *path, eg__group_name *name, double timeout)

@@ -43,7 +43,7 @@ static eg_status room(eg_work *w)
     }
     w->received = w->sent + ranks;
     if (adds) {
-        w->sums = eg__work_memory(w->home, (dealt ? piece / ranks + 1 : piece) * ranks, w->dtype);
+        w->sums = eg__work_memory(eg__work_home(w), (dealt ? piece / ranks + 1 : piece) * ranks, w->dtype);
         w->parts = w->sums ? eg__ptr(w->sums) : NULL;
     }
     return adds && !w->parts ? eg__why() : EG_OK;

@@ -128,6 +128,20 @@ static void one_card(rank *r)
     still_whole(r);
 }
 
+/* What is under way would have to change its transport. */
+static void while_busy(rank *r)
+{
+    EG_SCOPE {
+        eg_tensor *x = eg_zeros(EG_SHAPE(3), EG_F32);
+        eg_work *w = r->i ? NULL : eg_comm_receive_start(r->comm, x, 1);
+        RANK_CHECK(r->i || joins(r, 0) == EG_ESTATE);
+        RANK_CHECK(r->i || strstr(eg_last_error()->message, "something is under way"));
+        RANK_CHECK(r->i ? !eg_comm_send(r->comm, x, 0) : !eg_work_wait(w));
+    }
+    all_on_cards(r);
+    RANK_CHECK(joins(r, r->i) == EG_ESTATE && strstr(eg_last_error()->message, "uses NCCL already"));
+}
+
 static void one_cannot(rank *r)
 {
     RANK_CHECK((r->i == 1 ? eg_comm_use_nccl(r->comm, eg_cpu()) : joins(r, r->i)) == (r->i == 1 ? EG_EDEVICE : EG_EIO));
@@ -140,6 +154,7 @@ EGT(all_join_or_none)
     emulated(0);
     on_ranks(2, 60, one_card);
     on_ranks(3, 60, one_cannot);
+    on_ranks(2, 60, while_busy);
 }
 
 static const char *failing;
