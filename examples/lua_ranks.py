@@ -11,12 +11,10 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "common"))
-from checking import check, finish, logged, runner  # noqa: E402
+from checking import check, finish, let_mpirun_run, logged, runner  # noqa: E402
 
 mpirun, egret = sys.argv[1:]
-os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", PRTE_ALLOW_RUN_AS_ROOT="1",
-                  PRTE_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1",
-                  PRTE_MCA_rmaps_default_mapping_policy=":oversubscribe")
+let_mpirun_run()
 
 
 def train(ranks, name, out, *words, expect=0):

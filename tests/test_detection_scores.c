@@ -91,7 +91,7 @@ static eg_status add(eg_detection_scores *s, int i, way how)
         eg_tensor *there = rows(&all.box, &all.photo, i, 4, EG_F64, crowds);
         eg_tensor *flags = rows(&all.flags, &all.photo, i, 1, EG_U8, crowds);
         flags = crowds ? eg_mul_scalar(eg_cast(eg_gt_scalar(flags, 0), EG_U8), EG_OBJECT_CROWD) : flags;
-        eg_photo_options o = {.size = sizeof o, .flags = flags};
+        eg_detection_options o = {.size = sizeof o, .flags = flags};
         o.areas = how == OF_BOXES ? rows(&all.area, &all.photo, i, 1, EG_F64, true) : NULL;
         o.masks = how == OF_MASKS ? ellipses(found) : NULL;
         o.true_masks = how == OF_MASKS ? ellipses(there) : NULL;

@@ -101,20 +101,6 @@ void eg__photos_sort_classes(eg__photos *p)
 
 /* ---- walked ---------------------------------------------------------------------------------------- */
 
-static eg_tensor *contents(const eg__photos *p, const char *path)
-{
-    eg__source s;
-    if (eg__source_open(&s, p->d.is->name, path)) {
-        return NULL;
-    }
-    eg_tensor *t = eg__empty_on(0, EG_SHAPE(s.size), EG_U8);
-    if (t && eg__source_read(&s, 0, eg__ptr(t), s.size)) {
-        t = NULL;
-    }
-    eg__source_close(&s);
-    return t;
-}
-
 static eg_tensor *masks_of(const eg__photos *p, const eg__shot *s)
 {
     const char *op = p->d.is->name;
@@ -191,7 +177,7 @@ eg_status eg__photos_next(eg_dataset *d, eg__sample *s)
     s->file = p->files.name[i];
     s->at = 0;
     eg_scope scope = eg_scope_push();
-    t[0] = scope.depth ? contents(p, s->file) : NULL;
+    t[0] = scope.depth ? eg__file_bytes(d->is->name, s->file) : NULL;
     eg__shot shot = p->shot[i];
     eg__object *scaled = t[0] && p->shares ? in_pixels(p, &shot, t[0]) : NULL;
     const bool ready = t[0] && (scaled || !p->shares);

@@ -19,20 +19,6 @@ typedef struct folder {
     int64_t at;
 } folder;
 
-static eg_tensor *contents(const char *op, const char *path)
-{
-    eg__source s;
-    if (eg__source_open(&s, op, path)) {
-        return NULL;
-    }
-    eg_tensor *t = eg__empty_on(0, EG_SHAPE(s.size), EG_U8);
-    if (t && eg__source_read(&s, 0, eg__ptr(t), s.size)) {
-        t = NULL;
-    }
-    eg__source_close(&s);
-    return t;
-}
-
 static eg_status folder_next(eg_dataset *d, eg__sample *s)
 {
     folder *f = (folder *)d;
@@ -43,7 +29,7 @@ static eg_status folder_next(eg_dataset *d, eg__sample *s)
     s->at = 0;
     int64_t i = f->at++;
     eg_scope scope = eg_scope_push();
-    eg_tensor *bytes = scope.depth ? contents(d->is->name, s->file) : NULL, *other = NULL;
+    eg_tensor *bytes = scope.depth ? eg__file_bytes(d->is->name, s->file) : NULL, *other = NULL;
     if (bytes) {
         other = f->label ? eg_scalar(f->label[i], EG_I64) : eg__bytes_tensor(s->file, (int64_t)strlen(s->file));
     }

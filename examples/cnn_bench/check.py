@@ -18,7 +18,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../common"))
-from checking import bytes_of, check, finish, logged, runner  # noqa: E402
+from checking import bytes_of, check, finish, let_mpirun_run, logged, runner  # noqa: E402
 from records import write  # noqa: E402
 
 program = os.path.abspath(sys.argv[1])
@@ -443,9 +443,7 @@ def devices(runs):
         check(f"{count} devices judge as one", one in said, f"{one}\n{said}")
     mpirun = os.environ.get("EGT_MPIRUN")
     if mpirun:
-        os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", PRTE_ALLOW_RUN_AS_ROOT="1",
-                          PRTE_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1",
-                          PRTE_MCA_rmaps_default_mapping_policy=":oversubscribe")
+        let_mpirun_run()
         for count in ("2", "4"):
             words = ["-n", count, program, *judge, "--image_size", "8", "--num_warmup_batches", "2", "--threads", "1"]
             said = runner(mpirun)(*words)

@@ -31,6 +31,13 @@ def skip(why):
     print(f"SKIP {why}")
 
 
+def let_mpirun_run():
+    """Open MPI 4 and 5: as root, and more ranks than processors."""
+    os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", PRTE_ALLOW_RUN_AS_ROOT="1",
+                      PRTE_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1",
+                      PRTE_MCA_rmaps_default_mapping_policy=":oversubscribe")
+
+
 def has_terminals():
     """Whether this system gives out pseudo-terminals: a bare chroot does not."""
     try:

@@ -49,23 +49,23 @@ EG_API void eg_detection_scores_free(eg_detection_scores *s);
 /* Forgets all photos. */
 EG_API void eg_detection_scores_reset(eg_detection_scores *s);
 
-typedef struct eg_photo_options {
+typedef struct eg_detection_options {
     size_t size;
     eg_tensor *flags; /* u8 [m]: of the true objects, bits of eg_object_flags; NULL: none */
     eg_tensor *areas; /* [m]: theirs in pixels, by which COCO parts them; NULL: those of the boxes, or masks */
     eg_tensor *masks, *true_masks; /* u8 or bool [k, H, W], [m, H, W]: overlaps are of these instead of boxes */
-} eg_photo_options;
+} eg_detection_options;
 
 /* A photo: k boxes that were found, their scores [k] and classes [k], integers, and m that there are, with theirs.
  * Either may be none. EG_ESHAPE, EG_EDTYPE for what does not fit, EG_EINDEX for a class that there is not, EG_EINVAL
  * for a score or a box that is not finite, or masks of one side alone. On failure nothing has been added. */
 EG_API eg_status eg_detection_scores_add_with(eg_detection_scores *s, eg_tensor *boxes, eg_tensor *scores,
                                               eg_tensor *labels, eg_tensor *true_boxes, eg_tensor *true_labels,
-                                              const eg_photo_options *options);
+                                              const eg_detection_options *options);
 #define eg_detection_scores_add(...) EG_DETECTION_SCORES_ADD_(__VA_ARGS__, )
 #define EG_DETECTION_SCORES_ADD_(s, boxes, scores, labels, true_boxes, true_labels, ...) \
     eg_detection_scores_add_with(s, boxes, scores, labels, true_boxes, true_labels,      \
-                                 EG_OPTIONS_(eg_photo_options, __VA_ARGS__))
+                                 EG_OPTIONS_(eg_detection_options, __VA_ARGS__))
 
 /* All that other scores of the same kind have gathered, as if their photos came behind these. */
 EG_API eg_status eg_detection_scores_merge(eg_detection_scores *s, const eg_detection_scores *others);

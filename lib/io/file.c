@@ -330,3 +330,17 @@ bool eg__utf8(const char *s, int64_t n)
     }
     return n == 0;
 }
+
+eg_tensor *eg__file_bytes(const char *op, const char *path)
+{
+    eg__source s;
+    if (eg__source_open(&s, op, path)) {
+        return NULL;
+    }
+    eg_tensor *t = eg__empty_on(0, EG_SHAPE(s.size), EG_U8);
+    if (t && eg__source_read(&s, 0, eg__ptr(t), s.size)) {
+        t = NULL;
+    }
+    eg__source_close(&s);
+    return t;
+}

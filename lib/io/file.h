@@ -21,6 +21,9 @@ eg_status eg__source_read(const eg__source *s, int64_t at, void *to, int64_t byt
 eg_status eg__source_bad(const eg__source *s, int64_t at, const char *format, ...)
     __attribute__((format(printf, 3, 4), cold));
 
+/* All of a file, u8 [n]; NULL: words. */
+eg_tensor *eg__file_bytes(const char *op, const char *path);
+
 /* How many bytes what is packed in `packed` bytes may become, in one piece (eg_unpack_limit). */
 int64_t eg__unpack_most(int64_t packed);
 /* Fails with EG_EFORMAT if `bytes` are more than that of the source; `what` becomes so many. */

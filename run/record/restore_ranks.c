@@ -32,23 +32,6 @@ static eg_status find(const eg_saver *s, const char *op, bool fall_back, char **
     return st;
 }
 
-/* Its bytes. */
-static eg_status read_file(const char *op, const char *path, eg_tensor **bytes)
-{
-    struct stat info;
-    FILE *f = fopen(path, "rb");
-    const int64_t n = f && fstat(fileno(f), &info) == 0 ? (int64_t)info.st_size : -1;
-    *bytes = n >= 0 ? eg__empty_on(0, EG_SHAPE(n), EG_U8) : NULL;
-    eg_status st = *bytes || n < 0 ? EG_OK : eg__why();
-    if (!st && (n < 0 || fread(eg__ptr(*bytes), 1, (size_t)n, f) != (size_t)n)) {
-        st = eg__fail(EG_EIO, op, "cannot read %.200s", path);
-    }
-    if (f) {
-        fclose(f);
-    }
-    return st && !*bytes ? eg__why() : st;
-}
-
 /* What rank 0 has read comes to all; NULL: there is none. */
 static eg_status send_to_all(const eg_saver *s, eg_tensor **bytes)
 {
@@ -97,7 +80,10 @@ static eg_status restore(eg_saver *s, const char *op, char *path, int64_t *step,
         path = NULL;
     }
     eg_status st = first && !path ? find(s, op, o->fall_back, &path) : EG_OK;
-    st = st || !path ? st : read_file(op, path, &bytes);
+    if (!st && path) {
+        bytes = eg__file_bytes(op, path);
+        st = bytes ? EG_OK : eg__why();
+    }
     st = eg__saver_agree(s, st);
     st = st ? st : send_to_all(s, &bytes);
     if (!st && bytes) {

@@ -40,39 +40,24 @@ static const question *find(const eg_detection_scores *s, const char *name)
 /* ---- boxes of a class, the likeliest first ----------------------------------------------------- */
 
 typedef struct ranked {
-    const eg__found **box, **room; /* room for as many again */
+    const eg__found *found;
+    eg__ranked *box; /* numbers in found */
     double *precision, *recall;
-    int64_t n, most;
+    int64_t n;
 } ranked;
 
 static bool ranked_new(ranked *r, const eg_detection_scores *s)
 {
-    r->most = s->count;
-    const size_t n = s->count + (size_t)1, bytes = n * (2 * sizeof *r->box + 2 * sizeof *r->precision);
-    r->precision = eg__malloc(bytes);
-    if (!r->precision) {
+    const size_t n = s->count + (size_t)1, bytes = n * (sizeof *r->box + 2 * sizeof *r->precision);
+    r->found = s->found;
+    r->box = eg__malloc(bytes);
+    if (!r->box) {
         eg__no_memory(op, (int64_t)bytes);
         return false;
     }
+    r->precision = (double *)(r->box + n);
     r->recall = r->precision + n;
-    r->box = (const eg__found **)(r->recall + n);
-    r->room = r->box + n;
     return true;
-}
-
-static void sort(ranked *r)
-{
-    for (int64_t gap = 1; gap < r->n; gap *= 2) {
-        for (int64_t at = 0; at < r->n; at += 2 * gap) {
-            int64_t i = at, j = eg__min(at + gap, r->n), to = at;
-            const int64_t middle = j, end = eg__min(at + 2 * gap, r->n);
-            while (to < end) {
-                const bool first = i < middle && (j == end || r->box[i]->score >= r->box[j]->score);
-                r->room[to++] = first ? r->box[i++] : r->box[j++];
-            }
-        }
-        memcpy(r->box, r->room, (size_t)r->n * sizeof *r->box);
-    }
 }
 
 static void rank_class(const eg_detection_scores *s, ranked *r, int64_t label)
@@ -80,10 +65,10 @@ static void rank_class(const eg_detection_scores *s, ranked *r, int64_t label)
     r->n = 0;
     for (uint32_t i = 0; i < s->count; i++) {
         if (s->found[i].label == label) {
-            r->box[r->n++] = &s->found[i];
+            r->box[r->n++] = (eg__ranked){s->found[i].score, i};
         }
     }
-    sort(r);
+    eg__rank(r->box, r->n);
 }
 
 /* Fills precision and recall behind each box that counts; gives how many these are. */
@@ -92,8 +77,9 @@ static int64_t curve(const ranked *r, int area, int threshold, int most, int64_t
     const uint64_t bit = (uint64_t)1 << (area * EG__THRESHOLDS + threshold);
     int64_t n = 0, hits = 0;
     for (int64_t i = 0; i < r->n; i++) {
-        if (r->box[i]->rank < most && !(r->box[i]->off & bit)) {
-            hits += (r->box[i]->hit & bit) != 0;
+        const eg__found *f = &r->found[r->box[i].at];
+        if (f->rank < most && !(f->off & bit)) {
+            hits += (f->hit & bit) != 0;
             n++;
             r->precision[n - 1] = (double)hits / (double)n;
             r->recall[n - 1] = (double)hits / (double)there;
@@ -177,7 +163,7 @@ static double value_of(const eg_detection_scores *s, const char *name, int64_t f
     for (int64_t label = first; label < end; label++) {
         add_class(s, &r, q, label, &sum, &n);
     }
-    free(r.precision);
+    free(r.box);
     return n ? sum / (double)n : (double)NAN;
 }
 
@@ -231,6 +217,6 @@ eg_tensor *eg_detection_scores_curve(const eg_detection_scores *s, int64_t label
         memcpy(eg__ptr(both), r.recall, (size_t)n * sizeof(double));
         memcpy(eg__ptr(both) + n * (int64_t)sizeof(double), r.precision, (size_t)n * sizeof(double));
     }
-    free(r.precision);
+    free(r.box);
     return both;
 }

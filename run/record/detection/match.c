@@ -14,9 +14,10 @@ bool eg__detection_in_range(const eg_detection_scores *s, int a, double area)
 
 /* What is looked at together: the boxes of a class, by score, and its objects, those that count first. */
 typedef struct group {
-    const eg__photo *p;
-    int64_t *found, *there; /* numbers in the photo */
-    bool *taken;            /* of each object of the group */
+    const eg__judged *p;
+    eg__ranked *found;
+    int64_t *there; /* numbers in the photo */
+    bool *taken;    /* of each object of the group */
     int64_t n, m;
     int64_t label;
 } group;
@@ -25,11 +26,6 @@ static bool ignored(const eg_detection_scores *s, const group *g, int a, int64_t
 {
     return (g->p->flags && g->p->flags[object] & (EG_OBJECT_DIFFICULT | EG_OBJECT_CROWD)) ||
            !eg__detection_in_range(s, a, g->p->area[object]);
-}
-
-static bool is_crowd(const group *g, int64_t object)
-{
-    return g->p->flags && g->p->flags[object] & EG_OBJECT_CROWD;
 }
 
 /* Those that count first, each kind in its order. */
@@ -58,7 +54,7 @@ static int64_t best_left(const eg_detection_scores *s, const group *g, int a, in
     double least = fmin(threshold, 1 - 1e-10);
     int64_t best = -1;
     for (int64_t k = 0; k < g->m; k++) {
-        if (g->taken[k] && !is_crowd(g, g->there[k])) {
+        if (g->taken[k] && !eg__is_crowd(g->p, g->there[k])) {
             continue;
         }
         if (best >= 0 && !ignored(s, g, a, g->there[best]) && ignored(s, g, a, g->there[k])) {
@@ -90,7 +86,7 @@ static void match(eg_detection_scores *s, group *g, eg__found *to, int a, int t)
     const bool coco = s->kind == EG_DETECTION_COCO;
     memset(g->taken, 0, (size_t)g->m * sizeof *g->taken);
     for (int64_t i = 0; i < g->n; i++) {
-        const int64_t box = g->found[i];
+        const int64_t box = g->found[i].at;
         const int64_t k = coco ? best_left(s, g, a, box, s->threshold[t]) : best_of_all(g, box, s->threshold[t]);
         const bool counts = k < 0 || !ignored(s, g, a, g->there[k]);
         if (k >= 0 && (coco || !counts || !g->taken[k])) {
@@ -103,20 +99,15 @@ static void match(eg_detection_scores *s, group *g, eg__found *to, int a, int t)
     }
 }
 
-/* By score from above, of equal ones the first first. */
-static void sort_found(group *g)
+static int by_score(const void *a, const void *b)
 {
-    for (int64_t gap = 1, *a = g->found, *b = a + g->p->found, n = g->n; gap < n; gap *= 2) {
-        for (int64_t at = 0; at < n; at += 2 * gap) {
-            int64_t i = at, j = eg__min(at + gap, n), to = at;
-            const int64_t middle = j, end = eg__min(at + 2 * gap, n);
-            while (to < end) {
-                const bool first = i < middle && (j == end || g->p->score[a[i]] >= g->p->score[a[j]]);
-                b[to++] = first ? a[i++] : a[j++];
-            }
-        }
-        memcpy(a, b, (size_t)n * sizeof *a);
-    }
+    const eg__ranked *x = a, *y = b;
+    return x->score != y->score ? (x->score < y->score) - (x->score > y->score) : (x->at > y->at) - (x->at < y->at);
+}
+
+void eg__rank(eg__ranked *all, int64_t n)
+{
+    qsort(all, (size_t)n, sizeof *all, by_score);
 }
 
 static void match_class(eg_detection_scores *s, group *g)
@@ -124,14 +115,14 @@ static void match_class(eg_detection_scores *s, group *g)
     g->n = 0;
     for (int64_t i = 0; i < g->p->found; i++) {
         if (g->p->label[i] == g->label) {
-            g->found[g->n++] = i;
+            g->found[g->n++] = (eg__ranked){g->p->score[i], i};
         }
     }
-    sort_found(g);
+    eg__rank(g->found, g->n);
     g->n = eg__min(g->n, s->most);
     eg__found *to = s->found + s->count;
     for (int64_t i = 0; i < g->n; i++) {
-        to[i] = (eg__found){.score = g->p->score[g->found[i]], .label = (int32_t)g->label, .rank = (int32_t)i};
+        to[i] = (eg__found){.score = g->found[i].score, .label = (int32_t)g->label, .rank = (int32_t)i};
     }
     for (int a = 0; a < s->areas; a++) {
         order_objects(s, g, a);
@@ -146,7 +137,7 @@ static void match_class(eg_detection_scores *s, group *g)
 }
 
 /* Whether a class was not looked at yet: it comes first at this box or object. */
-static bool is_new(const eg__photo *p, int64_t i)
+static bool is_new(const eg__judged *p, int64_t i)
 {
     const int64_t label = i < p->found ? p->label[i] : p->true_label[i - p->found];
     for (int64_t k = 0; k < i; k++) {
@@ -157,14 +148,15 @@ static bool is_new(const eg__photo *p, int64_t i)
     return true;
 }
 
-eg_status eg__detection_match(eg_detection_scores *s, const eg__photo *p)
+eg_status eg__detection_match(eg_detection_scores *s, const eg__judged *p)
 {
-    const size_t numbers = (size_t)(2 * p->found + p->there) * sizeof(int64_t);
-    int64_t *memory = eg__malloc(numbers + (size_t)p->there + 1);
+    const size_t bytes =
+        (size_t)p->found * sizeof(eg__ranked) + (size_t)p->there * (sizeof(int64_t) + sizeof(bool)) + 1;
+    eg__ranked *memory = eg__malloc(bytes);
     if (!memory) {
-        return eg__no_memory("eg_detection_scores_add", (int64_t)numbers);
+        return eg__no_memory("eg_detection_scores_add", (int64_t)bytes);
     }
-    group g = {.p = p, .found = memory, .there = memory + 2 * p->found};
+    group g = {.p = p, .found = memory, .there = (int64_t *)(memory + p->found)};
     g.taken = (bool *)(g.there + p->there);
     for (int64_t i = 0; i < p->found + p->there; i++) {
         if (is_new(p, i)) {

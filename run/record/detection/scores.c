@@ -142,19 +142,14 @@ static double share(double both, double found, double there, bool crowd)
     return both > 0 && whole > 0 ? both / whole : 0;
 }
 
-static bool is_crowd(const eg__photo *p, int64_t j)
-{
-    return p->flags && p->flags[j] & EG_OBJECT_CROWD;
-}
-
-static double overlap_of_boxes(const eg__photo *p, int64_t i, int64_t j)
+static double overlap_of_boxes(const eg__judged *p, int64_t i, int64_t j)
 {
     const double *a = p->box + 4 * i, *b = p->true_box + 4 * j;
     const double w = fmin(a[2], b[2]) - fmax(a[0], b[0]), h = fmin(a[3], b[3]) - fmax(a[1], b[1]);
-    return w <= 0 || h <= 0 ? 0 : share(w * h, area_of(a), area_of(b), is_crowd(p, j));
+    return w <= 0 || h <= 0 ? 0 : share(w * h, area_of(a), area_of(b), eg__is_crowd(p, j));
 }
 
-static double overlap_of_masks(const eg__photo *p, const uint8_t *a, const uint8_t *b, int64_t n, int64_t j)
+static double overlap_of_masks(const eg__judged *p, const uint8_t *a, const uint8_t *b, int64_t n, int64_t j)
 {
     int64_t both = 0, found = 0, there = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -162,7 +157,7 @@ static double overlap_of_masks(const eg__photo *p, const uint8_t *a, const uint8
         found += a[i] != 0;
         there += b[i] != 0;
     }
-    return share((double)both, (double)found, (double)there, is_crowd(p, j));
+    return share((double)both, (double)found, (double)there, eg__is_crowd(p, j));
 }
 
 /* Masks [n, H, W] as bytes; the pixels of one. */
@@ -196,7 +191,7 @@ static void areas_of_masks(const uint8_t *mask, int64_t n, int64_t pixels, doubl
 }
 
 /* Overlaps and areas, in tensors of the scope. */
-static eg_status compare(eg__photo *p, const eg_photo_options *o)
+static eg_status compare(eg__judged *p, const eg_detection_options *o)
 {
     const bool masked = o->masks || o->true_masks;
     int64_t pixels = -1;
@@ -233,12 +228,12 @@ static eg_status compare(eg__photo *p, const eg_photo_options *o)
 }
 
 static eg_status add(eg_detection_scores *s, eg_tensor *boxes, eg_tensor *scores, eg_tensor *labels,
-                     eg_tensor *true_boxes, eg_tensor *true_labels, const eg_photo_options *o)
+                     eg_tensor *true_boxes, eg_tensor *true_labels, const eg_detection_options *o)
 {
     if (eg__check(boxes, adding, "boxes") || eg__check(true_boxes, adding, "true_boxes")) {
         return eg__why();
     }
-    eg__photo p = {.found = boxes->ndim ? boxes->shape[0] : 0, .there = true_boxes->ndim ? true_boxes->shape[0] : 0};
+    eg__judged p = {.found = boxes->ndim ? boxes->shape[0] : 0, .there = true_boxes->ndim ? true_boxes->shape[0] : 0};
     const bool all = (p.box = numbers("boxes", boxes, p.found, 4, EG_F64)) &&
                      (p.score = numbers("scores", scores, p.found, 0, EG_F64)) &&
                      (p.label = numbers("labels", labels, p.found, 0, EG_I64)) &&
@@ -258,9 +253,10 @@ static eg_status add(eg_detection_scores *s, eg_tensor *boxes, eg_tensor *scores
 }
 
 eg_status eg_detection_scores_add_with(eg_detection_scores *s, eg_tensor *boxes, eg_tensor *scores, eg_tensor *labels,
-                                       eg_tensor *true_boxes, eg_tensor *true_labels, const eg_photo_options *options)
+                                       eg_tensor *true_boxes, eg_tensor *true_labels,
+                                       const eg_detection_options *options)
 {
-    eg_photo_options o;
+    eg_detection_options o;
     eg__options(&o, sizeof o, options);
     if (!s) {
         return eg__null_argument(adding, "s");

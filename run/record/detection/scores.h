@@ -27,19 +27,31 @@ struct eg_detection_scores {
 };
 
 /* A photo on the host. */
-typedef struct eg__photo {
+typedef struct eg__judged {
     int64_t found, there;
     const double *box, *score, *true_box, *area; /* [.][4], [.]; area of true ones */
     const int64_t *label, *true_label;
     const uint8_t *flags;
     const double *overlap; /* [found][there] */
     const double *found_area;
-} eg__photo;
+} eg__judged;
+
+/* A box to be sorted: by score from above, of equal ones the first first. */
+typedef struct eg__ranked {
+    double score;
+    int64_t at;
+} eg__ranked;
+void eg__rank(eg__ranked *all, int64_t n);
+
+static inline bool eg__is_crowd(const eg__judged *p, int64_t object)
+{
+    return p->flags && p->flags[object] & EG_OBJECT_CROWD;
+}
 
 /* ---- match.c ---- */
 
 /* Adds what was found on a photo; its room has been made. */
-eg_status eg__detection_match(eg_detection_scores *s, const eg__photo *p);
+eg_status eg__detection_match(eg_detection_scores *s, const eg__judged *p);
 /* Whether an area belongs to range `a`. */
 bool eg__detection_in_range(const eg_detection_scores *s, int a, double area);
 
