@@ -109,6 +109,7 @@ void differ_add(row *r);
 bool differ_tensor(call *c, eg_tensor *y);
 bool differ_status(call *c, eg_status st);
 bool differ_rnn(call *c, eg_rnn r);
+bool differ_samples(call *c, eg_box_samples s);
 
 /* DIFFER(softmax, draw_axis, 0, 1, eg_softmax(T0, K0)) */
 #define DIFFER(name, drawn, flags, loose, ...)                                        \
@@ -117,7 +118,8 @@ bool differ_rnn(call *c, eg_rnn r);
         return _Generic((__VA_ARGS__), eg_tensor *                                    \
                         : differ_tensor, eg_status                                    \
                         : differ_status, eg_rnn                                       \
-                        : differ_rnn)(c, __VA_ARGS__);                                \
+                        : differ_rnn, eg_box_samples                                  \
+                        : differ_samples)(c, __VA_ARGS__);                            \
     }                                                                                 \
     __attribute__((constructor)) static void add_##name(void)                         \
     {                                                                                 \

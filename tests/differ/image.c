@@ -177,6 +177,23 @@ static void draw_decode(draw *d)
 DIFFER(box_encode, draw_encode, SAME_DTYPE | KINKS, 20, eg_box_encode_with(T0, T1, O0))
 DIFFER(box_decode, draw_decode, SAME_DTYPE | KINKS, 20, eg_box_decode_with(T0, T1, O0))
 
+OPTIONS(eg_box_match_options, DOUBLE(eg_box_match_options, positive, 0, 0.25, 0.5, 1),
+        DOUBLE(eg_box_match_options, negative, 0, EG_ZERO, 0.25, 0.6), BOOL(eg_box_match_options, best))
+static void draw_match(draw *d)
+{
+    ranged(d, EG_SHAPE(draw_size(d, 12), draw_size(d, 6)), draw_float(d), 0, 1);
+    DRAW_OPTIONS(d, eg_box_match_options);
+}
+DIFFER(box_match, draw_match, SAME_DTYPE | NO_GRAD, 1, eg_box_match_with(T0, O0))
+
+static void draw_sample(draw *d)
+{
+    indices(d, EG_SHAPE(draw_size(d, 20)), 4, true);
+    d->i[0] = pick(d, !chance(d, 2), 12);
+    d->x[0] = PICK(d, double, 0, 0.25, 0.5, 1, 1.5);
+}
+DIFFER(box_sample, draw_sample, NO_GRAD, 1, eg_box_sample(T0, I0, X0))
+
 static void draw_anchors(draw *d)
 {
     d->i[0] = pick(d, chance(d, 97), 5);

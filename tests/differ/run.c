@@ -24,6 +24,13 @@ bool differ_rnn(call *c, eg_rnn r)
     return r.y != NULL;
 }
 
+bool differ_samples(call *c, eg_box_samples s)
+{
+    c->y[0] = s.positive;
+    c->y[1] = s.negative;
+    return s.positive != NULL;
+}
+
 /* ---- one draw being tried --------------------------------------------------------------------- */
 
 typedef struct trial {
