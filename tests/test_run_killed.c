@@ -150,6 +150,22 @@ EGT(killed_at_every_place_of_the_file)
     EGT_CHECK(died > 10);
 }
 
+/* What is old is removed by whoever saves, also between another one's look at the folder and its opening of a file. */
+EGT(restored_while_another_saves)
+{
+    int how, times = 0;
+    int64_t last = 0;
+    pid_t a = spawn_saving(0, 1500, 1);
+    while (!waitpid(a, &how, WNOHANG)) {
+        int64_t now = look();
+        EGT_CHECK(now >= last);
+        last = now;
+        times++;
+    }
+    EGT_CHECK(WIFEXITED(how) && !WEXITSTATUS(how));
+    EGT_CHECK(times > 1 && look() == 1500);
+}
+
 EGT(two_processes_and_one_folder)
 {
     pid_t a = spawn_saving(0, 60, 2), b = spawn_saving(0, 60, 2);

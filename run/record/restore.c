@@ -3,6 +3,7 @@
  * Modules, tensors and numbers are checked at once and written last, which cannot fail. The other parts know
  * themselves whether they accept their state; those that have are put back if a later one refuses. */
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <egret/ops.h>
 
@@ -235,11 +236,41 @@ eg_status eg__restore_file(eg_saver *s, const char *op, char *path, int64_t *ste
     return EG_OK;
 }
 
+/* Who else saves to the folder removes what has become old: then it is looked at again, this often. */
+enum { LISTINGS = 100 };
+
+static bool is_gone(const eg_saver *s, const char *op, int64_t step)
+{
+    char *path = eg__folder_checkpoint(op, s->folder, step);
+    bool gone = path && access(path, F_OK);
+    free(path);
+    return gone;
+}
+
+/* From the newest checkpoint of those that are there now; gone: one of them no longer is. */
+static eg_status restore_newest(eg_saver *s, const char *op, int64_t *step, const eg_restore_options *o, bool *gone)
+{
+    int64_t *steps, count;
+    eg_status st = eg__folder_steps(op, s->folder, &steps, &count);
+    *gone = false;
+    for (int64_t i = count; i-- > 0 && !st && !*gone;) {
+        bool damaged = false;
+        char *path = eg__folder_checkpoint(op, s->folder, steps[i]);
+        st = path ? eg__restore_file(s, op, path, step, o, &damaged) : EG_ENOMEM;
+        if (!st) {
+            break;
+        }
+        *gone = damaged && is_gone(s, op, steps[i]);
+        st = o->fall_back && damaged && i && !*gone ? EG_OK : st;
+    }
+    free(steps);
+    return st;
+}
+
 eg_status eg_saver_restore_with(eg_saver *s, int64_t *step, const eg_restore_options *options)
 {
     static const char op[] = "eg_saver_restore";
     eg_restore_options o;
-    int64_t *steps, count;
     if (!s) {
         return eg__null_argument(op, "s");
     }
@@ -248,18 +279,14 @@ eg_status eg_saver_restore_with(eg_saver *s, int64_t *step, const eg_restore_opt
         return eg__restore_from_first(s, op, NULL, step, &o);
     }
     eg_error was = *eg_last_error();
-    eg_status st = eg__folder_steps(op, s->folder, &steps, &count);
-    for (int64_t i = count; i-- > 0 && !st;) {
-        bool damaged = false;
-        char *path = eg__folder_checkpoint(op, s->folder, steps[i]);
-        st = path ? eg__restore_file(s, op, path, step, options, &damaged) : EG_ENOMEM;
-        if (!st) {
-            eg__thread_get()->error = was;
-            break;
-        }
-        st = o.fall_back && damaged && i ? EG_OK : st;
+    bool gone = true;
+    eg_status st = EG_OK;
+    for (int i = 0; i < LISTINGS && gone; i++) {
+        st = restore_newest(s, op, step, &o, &gone);
     }
-    free(steps);
+    if (!st) {
+        eg__thread_get()->error = was;
+    }
     return st;
 }
 
