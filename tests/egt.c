@@ -76,6 +76,17 @@ eg_tensor *egt_random(eg_shape shape, eg_dtype dtype, double low, double high)
     return t;
 }
 
+double egt_hashed(uint32_t k, uint32_t i)
+{
+    uint32_t h = i * 2654435761u + k * 40503u + 12345u;
+    h ^= h >> 16;
+    h *= 0x7feb352du;
+    h ^= h >> 15;
+    h *= 0x846ca68bu;
+    h ^= h >> 16;
+    return (h >> 8) / 8388608.0 - 1;
+}
+
 double egt_distance(const eg_tensor *a, const eg_tensor *b)
 {
     double worst = 0;

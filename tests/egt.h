@@ -31,6 +31,8 @@ extern char egt_case[256];
 bool egt_said(eg_status code, const char *word);
 /* Uniform numbers in low..high, the same on every run: the n-th call gives the n-th tensor. */
 eg_tensor *egt_random(eg_shape shape, eg_dtype dtype, double low, double high);
+/* Number i of tensor k of those that scripts of golden numbers know too (tests/golden/nets.py): in [-1, 1). */
+double egt_hashed(uint32_t k, uint32_t i);
 /* Largest |a - b| / (1 + |b|) over elements (both NaN: 0); infinity if shapes or dtypes differ. */
 double egt_distance(const eg_tensor *a, const eg_tensor *b);
 /* Whether dtype, number of elements and every bit are the same, wherever the tensors lie. */

@@ -51,6 +51,7 @@ LAYER(softmax_first, eg_softmax(x[0], 0))
 LAYER(log_softmax_1, eg_log_softmax(x[0], 1))
 LAYER(mse, eg_mse_loss(x[0], x[1]))
 LAYER(huber, eg_huber_loss(x[0], x[1]))
+LAYER(focal, eg_sigmoid_focal_loss(x[0], x[1]))
 LAYER(bce, eg_bce_with_logits(x[0], x[1]))
 LAYER(kl, eg_kl_div(x[0], eg_square(x[1]), .reduction = EG_BATCH_MEAN))
 LAYER(labels, eg_cross_entropy(x[0], x[1], .label_smoothing = 0.1))
@@ -101,6 +102,7 @@ static const row rows[] = {
     {"log_softmax", log_softmax_1, {"NCHW"}},
     {"mse_loss", mse, {"NTC", "NTC"}},
     {"huber_loss", huber, {"NTC", "TC"}},
+    {"sigmoid_focal_loss", focal, {"NTC", "TC"}},
     {"bce_with_logits", bce, {"NTC", "NTC"}},
     {"kl_div", kl, {"NC", "NC"}},
     {"cross_entropy", labels, {"NC", "#N"}},

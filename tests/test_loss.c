@@ -23,6 +23,7 @@ TWO(l1, eg_l1_loss)
 TWO(mse, eg_mse_loss)
 TWO(huber, eg_huber_loss)
 TWO(smooth_l1, eg_smooth_l1_loss)
+TWO(focal, eg_sigmoid_focal_loss)
 TWO(bce_with_logits, eg_bce_with_logits)
 TWO(bce, eg_bce)
 TWO(kl_div, eg_kl_div)
@@ -62,7 +63,7 @@ EGT(gradients)
 
 EGT(gradients_of_pairs)
 {
-    eg_function each[] = {l1, mse, huber, smooth_l1, bce_with_logits};
+    eg_function each[] = {l1, mse, huber, smooth_l1, bce_with_logits, focal};
     eg_tensor *x[4] = {egt_random(EG_SHAPE(3, 5), EG_F64, 0.1, 2), egt_random(EG_SHAPE(5), EG_F64, -3, 0),
                        egt_random(EG_SHAPE(3, 1), EG_F64, 0.5, 2), egt_random(EG_SHAPE(5), EG_F64, 0.5, 2)};
     for (int i = 0; i < 5; i++) {
@@ -205,6 +206,8 @@ EGT(options_that_are_none)
     EGT_REFUSED(eg_cross_entropy(x, x, .ignore = true), EG_EINVAL, "ignore_index");
     EGT_REFUSED(eg_cross_entropy(x, l, .reduction = (eg_reduction)9), EG_EINVAL, "reduction is 9");
     EGT_REFUSED(eg_huber_loss(x, x, .delta = -1), EG_EINVAL, "delta");
+    EGT_REFUSED(eg_sigmoid_focal_loss(x, x, .alpha = 1.5), EG_EINVAL, "alpha");
+    EGT_REFUSED(eg_sigmoid_focal_loss(x, x, .gamma = -1), EG_EINVAL, "gamma");
     EGT_REFUSED(eg_smooth_l1_loss(x, x, .beta = NAN), EG_EINVAL, "beta");
     EGT_REFUSED(eg_mse_loss(x, x, .reduction = (eg_reduction)-1), EG_EINVAL, "reduction");
 }

@@ -11,6 +11,7 @@
 #define EGRET_MODELS_H
 
 #include <egret/models/cvt.h>
+#include <egret/models/detection.h>
 #include <egret/models/lstm.h>
 #include <egret/models/transformer.h>
 #include <egret/models/vision.h>

@@ -367,7 +367,7 @@ static int list(const char *name, const double *v)
 }
 
 /* Boxes [ratios * sizes, 4] around 0, 0. */
-static eg_tensor *around(const double *sizes, int nsizes, const double *ratios, int nratios)
+static eg_tensor *around(const double *sizes, int nsizes, const double *ratios, int nratios, bool rounded)
 {
     double v[8 * 8 * 4];
     for (int k = 0; k < nratios * nsizes; k++) {
@@ -376,6 +376,9 @@ static eg_tensor *around(const double *sizes, int nsizes, const double *ratios, 
         v[4 * k + 1] = -size * root;
         v[4 * k + 2] = size / root;
         v[4 * k + 3] = size * root;
+    }
+    for (int k = 0; rounded && k < nratios * nsizes * 4; k++) {
+        v[k] = rint(v[k]);
     }
     return eg_from_values(EG_SHAPE(nratios * nsizes, 4), EG_F32, v);
 }
@@ -421,6 +424,6 @@ eg_tensor *eg_anchors_with(int64_t height, int64_t width, const eg_anchors_optio
     eg_shape map = EG_SHAPE(height, width, 1, 1);
     eg_tensor *pair[] = {eg_expand(x, map), eg_expand(y, map)};
     eg_tensor *at = pair[0] && pair[1] ? eg_concat((eg_tensor *[]){pair[0], pair[1], pair[0], pair[1]}, 4, 3) : NULL;
-    eg_tensor *all = eg_add(at, around(g.sizes, nsizes, ratios, nratios));
+    eg_tensor *all = eg_add(at, around(g.sizes, nsizes, ratios, nratios, g.rounded));
     return eg_scope_pop(s, all ? eg_reshape(all, EG_SHAPE(all->n / 4, 4)) : NULL);
 }

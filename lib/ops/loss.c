@@ -124,6 +124,26 @@ eg_tensor *eg_bce_with_logits_with(eg_tensor *x, eg_tensor *y, const eg_loss_opt
     return finish("bce_with_logits", s, each, o);
 }
 
+eg_tensor *eg_sigmoid_focal_loss_with(eg_tensor *x, eg_tensor *y, const eg_loss_options *o)
+{
+    static const char op[] = "sigmoid_focal_loss";
+    o = o ? o : &plain;
+    double alpha = o->alpha != 0 ? o->alpha : 0.25, gamma = eg__or(o->gamma, 2);
+    if (!(alpha <= 1) || !(gamma >= 0)) {
+        return eg__fail_null(EG_EINVAL, op, "alpha is %g, must be up to 1; gamma is %g, must not be negative", alpha,
+                             gamma);
+    }
+    eg_scope s = eg_scope_push();
+    x = eg__full(x);
+    eg_tensor *each = eg_sub(eg_softplus(x), eg_mul(x, y)), *p = eg_sigmoid(x);
+    eg_tensor *wrong = eg_sub(eg_add(p, y), eg_mul_scalar(eg_mul(p, y), 2)); /* 1 - q */
+    each = eg_mul(each, gamma == 2 ? eg_square(wrong) : eg_pow_scalar(wrong, gamma));
+    if (alpha >= 0) {
+        each = eg_mul(each, eg_add_scalar(eg_mul_scalar(y, 2 * alpha - 1), 1 - alpha));
+    }
+    return finish(op, s, each, o);
+}
+
 /* log x, not below -100; its slope is 1 / x, and 0 where that could overflow. */
 static eg_tensor *bounded_log(eg_tensor *x)
 {

@@ -109,7 +109,8 @@ OPTIONS(eg_nms_options, DOUBLE(eg_nms_options, iou_threshold, 0, EG_ZERO, 0.25, 
 OPTIONS(eg_box_code_options, DOUBLE(eg_box_code_options, weights, 0),
         DOUBLE(eg_box_code_options, clip, 0, EG_ZERO, 1, INFINITY))
 OPTIONS(eg_anchors_options, DOUBLE(eg_anchors_options, sizes, 0), DOUBLE(eg_anchors_options, ratios, 0),
-        DOUBLE(eg_anchors_options, stride, 0, 1, 4), DOUBLE(eg_anchors_options, offset, 0, 0.5, 3))
+        DOUBLE(eg_anchors_options, stride, 0, 1, 4), DOUBLE(eg_anchors_options, offset, 0, 0.5, 3),
+        BOOL(eg_anchors_options, rounded))
 
 static eg_shape boxes(draw *d)
 {

@@ -3,7 +3,8 @@
 
 #define REDUCTIONS EG_MEAN, EG_SUM, EG_NONE, EG_BATCH_MEAN
 OPTIONS(eg_loss_options, INT32(eg_loss_options, reduction, REDUCTIONS), DOUBLE(eg_loss_options, delta, 0, 0.5, 1, 3),
-        DOUBLE(eg_loss_options, beta, 0, EG_ZERO, 0.5, 1, 3), BOOL(eg_loss_options, log_target),
+        DOUBLE(eg_loss_options, beta, 0, EG_ZERO, 0.5, 1, 3), DOUBLE(eg_loss_options, alpha, 0, 0.5, 0.9, 1, -1),
+        DOUBLE(eg_loss_options, gamma, 0, EG_ZERO, 0.5, 2, 3), BOOL(eg_loss_options, log_target),
         TENSOR(eg_loss_options, weight), TENSOR(eg_loss_options, pos_weight))
 
 static void elements(draw *d, double xlow, double xhigh, double ylow, double yhigh, bool positive)
@@ -41,6 +42,7 @@ DIFFER(mse_loss, two_values, 0, 5, eg_mse_loss_with(T0, T1, O0))
 DIFFER(huber_loss, two_values, 0, 5, eg_huber_loss_with(T0, T1, O0))
 DIFFER(smooth_l1_loss, two_values, 0, 5, eg_smooth_l1_loss_with(T0, T1, O0))
 DIFFER(bce_with_logits, logits, 0, 5, eg_bce_with_logits_with(T0, T1, O0))
+DIFFER(sigmoid_focal_loss, logits, 0, 10, eg_sigmoid_focal_loss_with(T0, T1, O0))
 DIFFER(bce, probabilities, 0, 20, eg_bce_with(T0, T1, O0))
 DIFFER(kl_div, divergence, 0, 10, eg_kl_div_with(T0, T1, O0))
 

@@ -38,6 +38,7 @@ static eg_tensor *nll_loss(const golden_case *c)
         bool weighted = golden_is(c, "inputs", "weight");                                                           \
         return eg_##name(c->x[0], c->x[1], .reduction = reduction(c), .delta = golden_number(c, "delta", 0),        \
                          .beta = golden_number(c, "beta", 0), .log_target = golden_number(c, "log_target", 0) != 0, \
+                         .alpha = golden_number(c, "alpha", 0), .gamma = golden_number(c, "gamma", 0),              \
                          .weight = weighted ? c->x[2] : NULL, .pos_weight = positive ? c->x[2] : NULL);             \
     }
 PAIR(l1_loss)
@@ -47,9 +48,10 @@ PAIR(smooth_l1_loss)
 PAIR(bce)
 PAIR(bce_with_logits)
 PAIR(kl_div)
+PAIR(sigmoid_focal_loss)
 
 GOLDEN_ROWS(loss, {.op = "cross_entropy", .one = cross_entropy}, {.op = "nll_loss", .one = nll_loss},
             {.op = "l1_loss", .one = l1_loss}, {.op = "mse_loss", .one = mse_loss},
             {.op = "huber_loss", .one = huber_loss}, {.op = "smooth_l1_loss", .one = smooth_l1_loss},
             {.op = "bce", .one = bce}, {.op = "bce_with_logits", .one = bce_with_logits},
-            {.op = "kl_div", .one = kl_div})
+            {.op = "kl_div", .one = kl_div}, {.op = "sigmoid_focal_loss", .one = sigmoid_focal_loss})

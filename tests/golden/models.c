@@ -7,25 +7,13 @@
 
 enum { IMAGES = 1000000 };
 
-/* u of element i of tensor k, in -1..1. */
-static double hashed(uint32_t k, uint32_t i)
-{
-    uint32_t h = i * 2654435761u + k * 40503u + 12345u;
-    h ^= h >> 16;
-    h *= 0x7feb352du;
-    h ^= h >> 15;
-    h *= 0x846ca68bu;
-    h ^= h >> 16;
-    return (h >> 8) / 8388608.0 - 1;
-}
-
 /* Fills tensor k of a net's state: with numbers around `low`. */
 static void fill(eg_tensor *t, uint32_t k, double low, double spread)
 {
     int64_t n = eg_numel(t);
     float *numbers = malloc((size_t)n * sizeof *numbers + 1);
     for (int64_t i = 0; i < n; i++) {
-        numbers[i] = (float)(low + spread * hashed(k, (uint32_t)i));
+        numbers[i] = (float)(low + spread * egt_hashed(k, (uint32_t)i));
     }
     EG_SCOPE {
         EGT_CHECK(eg_copy_(t, eg_from(eg_shape_of(t), EG_F32, numbers)));

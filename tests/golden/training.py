@@ -93,6 +93,7 @@ def rotary(r):
 def loss(r):
     classification(r)
     pairs(r)
+    focal(r)
 
 
 def classification(r):
@@ -163,6 +164,23 @@ def pairs(r):
         r.case("bce_with_logits", lambda x, t: F.binary_cross_entropy_with_logits(
             x, t, reduction="none"), extreme, torch.full((5,), target, dtype=f64), diff=(0,),
             reduction="none")
+
+
+def focal(r):
+    for reduction in ("mean", "sum", "none"):
+        for alpha, gamma in ((.25, 2.0), (.7, 1.5), (-1.0, 3.0)):
+            r.case("sigmoid_focal_loss", lambda x, t: sigmoid_focal(x, t, alpha, gamma, reduction), r.normal(3, 4),
+                   r.integers(3, 4, hi=2).double(), diff=(0,), alpha=alpha, gamma=gamma, reduction=reduction)
+
+
+def sigmoid_focal(x, t, alpha, gamma, reduction):
+    each = []
+    for logit, wanted in zip(x.flatten(), t.flatten()):
+        right = torch.sigmoid(logit) if wanted else 1 - torch.sigmoid(logit)
+        weight = 1.0 if alpha < 0 else alpha if wanted else 1 - alpha
+        each.append(-weight * (1 - right) ** gamma * torch.log(right))
+    each = torch.stack(each).reshape(x.shape)
+    return each if reduction == "none" else getattr(each, reduction)()
 
 
 def ctc(r):

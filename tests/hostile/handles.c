@@ -156,6 +156,9 @@ static eg_module *make_module(const char *f)
     if (strstr(f, "eg_bert_")) {
         return eg_bert_new(EG_BERT_TINY, .vocabulary = 5, .width = 4, .heads = 2, .hidden = 3, .layers = 1);
     }
+    if (strstr(f, "eg_detector_")) {
+        return eg_retinanet_new(2, .layers = 18, .width = 4);
+    }
     if (strstr(f, "eg_cvt_")) {
         return make_cvt(strstr(f, "logits") || strstr(f, "loss"));
     }

@@ -93,10 +93,11 @@ typedef struct eg_anchors_options {
     double ratios[8]; /* height / width; the same; none: 1 */
     double stride[2]; /* pixels of the image per cell, down and across; 0: 1 */
     double offset[2]; /* of the first cell's centre, down and across */
+    bool rounded;     /* distances of corners from the centre are whole numbers, as torchvision has them */
 } eg_anchors_options;
 
 /* Boxes around the centre of every cell of a height x width map, for each ratio of each size:
- * [height * width * ratios * sizes, 4] f32, cells row by row, sizes fastest; not rounded.
+ * [height * width * ratios * sizes, 4] f32, cells row by row, sizes fastest.
  * EG_EINVAL: no size, numbers not above 0. On the device of the thread's makers. */
 EG_API eg_tensor *eg_anchors_with(int64_t height, int64_t width, const eg_anchors_options *options);
 #define eg_anchors(...)                 EG_ANCHORS_(__VA_ARGS__, )

@@ -18,6 +18,8 @@ typedef struct eg_loss_options {
     eg_reduction reduction;
     double delta;          /* huber: where the square becomes a line; 0: 1 */
     double beta;           /* smooth_l1: the same; 0: 1; EG_ZERO is l1_loss */
+    double alpha;          /* sigmoid_focal: weight where y is 1, 1 - alpha where it is 0; 0: 0.25, below: 1 for both */
+    double gamma;          /* sigmoid_focal: how much less what is right counts already; 0: 2 */
     bool log_target;       /* kl_div: y is given as its logarithm */
     eg_tensor *weight;     /* of each element's loss, broadcast; NULL: 1. Not in a mean's divisor */
     eg_tensor *pos_weight; /* bce_with_logits: of the positive part, broadcast; NULL: 1 */
@@ -53,6 +55,11 @@ EG_API eg_tensor *eg_bce_with_logits_with(eg_tensor *x, eg_tensor *y, const eg_l
  * without slope where the argument is below 1e-38. NaN for x outside 0..1. */
 EG_API eg_tensor *eg_bce_with(eg_tensor *x, eg_tensor *y, const eg_loss_options *options);
 #define eg_bce(...) EG_LOSS(eg_bce_with, __VA_ARGS__)
+/* Cross entropy of a sigmoid with logits x and targets y, 0 or 1, times alpha_y (1 - q)^gamma, q being what sigmoid(x)
+ * gives the right answer: of very many places of which few hold anything those that are settled count little.
+ * Lin et al. 2017, torchvision's sigmoid_focal_loss. EG_EINVAL: alpha above 1, gamma below 0. */
+EG_API eg_tensor *eg_sigmoid_focal_loss_with(eg_tensor *x, eg_tensor *y, const eg_loss_options *options);
+#define eg_sigmoid_focal_loss(...) EG_LOSS(eg_sigmoid_focal_loss_with, __VA_ARGS__)
 
 /* Divergence of log-probabilities x from probabilities y: y (log y - x), 0 where y is 0; with
  * log_target e^y (y - x). Of a batch of distributions its mean is EG_BATCH_MEAN.

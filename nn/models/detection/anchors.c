@@ -1,0 +1,47 @@
+/* anchors.c - anchors of all levels, and what heads make of them as rows. */
+#include <math.h>
+
+#include "nn/models/detection/detection.h"
+
+eg_tensor *eg__anchors(const eg__levels *l, const eg__batch *b, double smallest, int each, int64_t *counts)
+{
+    eg_tensor *all[EG__LEVELS_MOST];
+    for (int k = 0; k < l->count; k++) {
+        int64_t height = eg_size(l->x[k], 2), width = eg_size(l->x[k], 3);
+        eg_anchors_options o = {
+            .size = sizeof o,
+            .ratios = {0.5, 1, 2},
+            .stride = {(double)(eg_size(b->images, 2) / height), (double)(eg_size(b->images, 3) / width)},
+            .rounded = true};
+        for (int i = 0; i < each; i++) {
+            double size = ldexp(smallest, k) * exp2((double)i / each);
+            o.sizes[i] = each > 1 ? floor(size + 1e-9) : size;
+        }
+        eg_tensor *anchors = eg_anchors_with(height, width, &o);
+        all[k] = anchors ? eg_cast(eg_to(anchors, eg_device_of(b->images)), b->dtype) : NULL;
+        counts[k] = height * width * 3 * each;
+    }
+    return eg__rows_joined(all, l->count);
+}
+
+eg_tensor *eg__rows_of(eg_tensor *x, int64_t last, eg_dtype dtype)
+{
+    if (!x) {
+        return NULL;
+    }
+    int64_t n = eg_size(x, 0), height = eg_size(x, 2), width = eg_size(x, 3), anchors = eg_size(x, 1) / last;
+    x = eg_cast(eg_permute(x, EG_AXES(0, 2, 3, 1)), dtype);
+    return x ? eg_reshape(x, EG_SHAPE(n, height * width * anchors, last)) : NULL;
+}
+
+eg_tensor *eg__rows_joined(eg_tensor *const *rows, int count)
+{
+    return eg_concat(rows, count, eg_ndim(rows[0]) - 2);
+}
+
+eg_tensor *eg__rows_of_labels(eg_tensor *x, eg_tensor *labels, int64_t classes)
+{
+    eg_tensor *first = eg_arange(0, (double)eg_size(labels, 0), 1, EG_I64);
+    first = first ? eg_mul_int(eg_to(first, eg_device_of(labels)), classes) : NULL;
+    return eg_index_select(x, 0, eg_add(first, labels));
+}

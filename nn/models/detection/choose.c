@@ -1,0 +1,28 @@
+/* choose.c - from everything a net says of a photo to what it found. */
+#include "nn/models/detection/detection.h"
+
+/* Rows that are likely enough and have an inside: [k] i64. */
+static eg_tensor *candidates(eg_tensor *boxes, eg_tensor *scores, double threshold)
+{
+    eg_tensor *sides = eg_sub(eg_slice(boxes, 1, 2, 4, 1), eg_slice(boxes, 1, 0, 2, 1));
+    eg_tensor *sized = eg_all(eg_ge_scalar(sides, 1e-2), .axes = EG_AXES(1));
+    eg_tensor *rows = eg_nonzero(eg_logical_and(sized, eg_gt_scalar(scores, threshold)));
+    return rows ? eg_reshape(rows, EG_SHAPE(-1)) : NULL;
+}
+
+eg__found eg__choose(eg_tensor *boxes, eg_tensor *scores, eg_tensor *labels, const double *size,
+                     const eg_detector_options *o)
+{
+    eg__found f = {.boxes = NULL};
+    boxes = eg_box_clip(boxes, size[0], size[1]);
+    eg_tensor *rows = boxes ? candidates(boxes, scores, o->score_threshold) : NULL;
+    boxes = eg_index_select(boxes, 0, rows);
+    scores = eg_index_select(scores, 0, rows);
+    labels = eg_index_select(labels, 0, rows);
+    eg_tensor *kept = eg_batched_nms(boxes, scores, labels, .iou_threshold = o->iou_threshold, .max_output = o->found);
+    f.scores = eg_index_select(scores, 0, kept);
+    f.labels = eg_index_select(labels, 0, kept);
+    f.from = eg_index_select(rows, 0, kept);
+    f.boxes = f.scores && f.labels && f.from ? eg_index_select(boxes, 0, kept) : NULL;
+    return f;
+}

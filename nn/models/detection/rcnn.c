@@ -1,0 +1,254 @@
+/* rcnn.c - detectors of two stages: proposals, and a second look at each (Ren et al. 2015; He et al. 2017). */
+#include "nn/models/detection/detection.h"
+#include "nn/models/detection/names.h"
+
+enum { CELLS = 7, ANCHORS = 3 };
+
+typedef struct rcnn {
+    eg__detector d;
+    eg_module *rpn, *hidden1, *hidden2, *label, *box, *mask;
+} rcnn;
+
+/* ---- both stages -------------------------------------------------------------------------------- */
+
+static bool first_stage(rcnn *r, const eg__batch *b, eg__levels *l, eg__dense *made)
+{
+    *l = eg__pyramid_run(r->d.features, b->images);
+    if (!l->count) {
+        return false;
+    }
+    made->anchors = eg__anchors(l, b, r->d.o.anchor, 1, made->counts);
+    return eg__rpn_run(r->rpn, l, b->dtype, made);
+}
+
+/* Logits [R, classes + 1], of which the first says that there is nothing, and codes [R, (classes + 1) 4]. */
+static bool second_stage(rcnn *r, const eg__regions *g, const eg__levels *l, eg_tensor **labels, eg_tensor **codes)
+{
+    eg_tensor *x = eg_flatten(eg__regions_cells(g, l, CELLS), 1, -1);
+    x = eg_relu(eg_module_forward(r->hidden2, eg_relu(eg_module_forward(r->hidden1, x))));
+    *labels = x ? eg_cast(eg_module_forward(r->label, x), eg_dtype_of(g->boxes)) : NULL;
+    *codes = *labels ? eg_cast(eg_module_forward(r->box, x), eg_dtype_of(g->boxes)) : NULL;
+    return *codes != NULL;
+}
+
+static int64_t proposals(const rcnn *r)
+{
+    return r->d.o.proposals ? r->d.o.proposals : r->d.base.training ? 2000 : 1000;
+}
+
+/* The photo's number for each of its boxes. */
+static eg_tensor *numbers(eg_tensor *boxes, int64_t i)
+{
+    eg_tensor *n = boxes ? eg_full(EG_SHAPE(eg_size(boxes, 0)), (double)i, EG_I64) : NULL;
+    return n ? eg_to(n, eg_device_of(boxes)) : NULL;
+}
+
+/* ---- learning ----------------------------------------------------------------------------------- */
+
+/* Boxes to learn from, of all photos: of each its photo, its label, 0 for nothing, which box it should be, and the
+ * number of that one's mask among those of the batch. */
+typedef struct lesson {
+    eg_tensor *boxes[EG__PHOTOS_MOST], *photo[EG__PHOTOS_MOST], *labels[EG__PHOTOS_MOST], *wanted[EG__PHOTOS_MOST],
+        *mask[EG__PHOTOS_MOST];
+} lesson;
+
+static bool learn_photo(const eg__batch *b, int64_t i, eg_tensor *proposed, const eg_detector_options *o,
+                        int64_t first_mask, lesson *of)
+{
+    const eg__objects *there = &b->of[i];
+    eg_tensor *all = eg_concat((eg_tensor *[]){proposed, there->boxes}, 2, 0);
+    eg_tensor *match = eg_box_match(eg_box_iou(all, there->boxes));
+    eg_box_samples some = match ? eg_box_sample(match, o->box_samples, 0.25) : (eg_box_samples){NULL, NULL};
+    if (!some.positive) {
+        return false;
+    }
+    eg_tensor *found = eg_index_select(match, 0, some.positive), *both[2] = {some.positive, some.negative};
+    of->boxes[i] = eg_index_select(all, 0, eg_concat(both, 2, 0));
+    of->photo[i] = numbers(of->boxes[i], i);
+    eg_tensor *none = eg_zeros_like(some.negative), *label = eg_index_select(there->labels, 0, found);
+    of->labels[i] = eg_concat((eg_tensor *[]){eg_add_int(label, 1), none}, 2, 0);
+    of->mask[i] = eg_concat((eg_tensor *[]){eg_add_int(found, first_mask), none}, 2, 0);
+    both[0] = eg_index_select(there->boxes, 0, found);
+    both[1] = eg_index_select(all, 0, some.negative); /* nobody asks for these */
+    of->wanted[i] = eg_concat(both, 2, 0);
+    return of->photo[i] && of->labels[i] && of->mask[i] && of->wanted[i];
+}
+
+/* What was sampled, in the order of levels. */
+typedef struct sampled {
+    eg__regions regions;
+    eg_tensor *labels, *wanted, *mask, *objects; /* objects: rows that are one */
+} sampled;
+
+static bool sample(rcnn *r, const eg__batch *b, const eg__dense *made, sampled *s)
+{
+    lesson of;
+    int64_t masks = 0;
+    for (int64_t i = 0; i < b->count; i++) {
+        eg_tensor *boxes = eg__propose(made, b, i, proposals(r));
+        if (!boxes || !learn_photo(b, i, boxes, &r->d.o, masks, &of)) {
+            return false;
+        }
+        masks += eg_size(b->of[i].boxes, 0);
+    }
+    int n = (int)b->count;
+    s->regions = eg__regions_of(eg_concat(of.boxes, n, 0), eg_concat(of.photo, n, 0));
+    s->labels = eg_index_select(eg_concat(of.labels, n, 0), 0, s->regions.order);
+    s->wanted = eg_index_select(eg_concat(of.wanted, n, 0), 0, s->regions.order);
+    s->mask = eg_index_select(eg_concat(of.mask, n, 0), 0, s->regions.order);
+    s->objects = s->labels ? eg_nonzero(s->labels) : NULL;
+    s->objects = s->objects ? eg_reshape(s->objects, EG_SHAPE(-1)) : NULL;
+    return s->regions.boxes && s->wanted && s->mask && s->objects;
+}
+
+static bool box_losses(rcnn *r, const sampled *s, const eg__levels *l, eg_detector_losses *losses)
+{
+    eg_tensor *logits, *codes;
+    if (!second_stage(r, &s->regions, l, &logits, &codes)) {
+        return false;
+    }
+    int64_t n = eg_size(s->labels, 0), classes = r->d.classes + 1;
+    losses->label = eg_cross_entropy(logits, s->labels);
+    codes = eg__rows_of_labels(eg_reshape(codes, EG_SHAPE(n * classes, 4)), s->labels, classes);
+    eg_tensor *wanted = eg_box_encode(eg_index_select(s->regions.boxes, 0, s->objects),
+                                      eg_index_select(s->wanted, 0, s->objects), .weights = {10, 10, 5, 5});
+    eg_tensor *sum =
+        eg_smooth_l1_loss(eg_index_select(codes, 0, s->objects), wanted, .beta = 1.0 / 9, .reduction = EG_SUM);
+    losses->box = eg_div_scalar(sum, (double)eg__max(1, n));
+    return losses->label && losses->box;
+}
+
+static bool mask_loss(rcnn *r, const eg__batch *b, const sampled *s, const eg__levels *l, eg_detector_losses *losses)
+{
+    eg_tensor *masks[EG__PHOTOS_MOST];
+    for (int64_t i = 0; i < b->count; i++) {
+        masks[i] = b->of[i].masks;
+    }
+    eg_tensor *labels = eg_index_select(s->labels, 0, s->objects);
+    eg__regions g = eg__regions_of(eg_index_select(s->regions.boxes, 0, s->objects),
+                                   eg_index_select(s->regions.photo, 0, s->objects));
+    if (!labels || !g.boxes) {
+        return false;
+    }
+    eg_tensor *rows = eg_index_select(s->objects, 0, g.order);
+    eg_tensor *logits = eg__mask_logits(r->mask, &g, l, eg_index_select(labels, 0, g.order), r->d.classes + 1);
+    losses->mask = eg__mask_loss(logits, &g, eg_concat(masks, (int)b->count, 0), eg_index_select(s->mask, 0, rows));
+    return losses->mask != NULL;
+}
+
+static bool losses(eg_module *m, const eg__batch *b, eg_detector_losses *l)
+{
+    rcnn *r = (rcnn *)m;
+    eg__levels levels;
+    eg__dense made;
+    sampled s;
+    return first_stage(r, b, &levels, &made) && eg__rpn_losses(&made, b, &r->d.o, l) && sample(r, b, &made, &s) &&
+           box_losses(r, &s, &levels, l) && (!r->mask || mask_loss(r, b, &s, &levels, l));
+}
+
+/* ---- finding ------------------------------------------------------------------------------------ */
+
+/* Of rows [first, first + n) of what the second stage made. */
+static eg__found choose(const rcnn *r, eg_tensor *boxes, eg_tensor *logits, eg_tensor *codes, const double *size)
+{
+    int64_t n = eg_size(boxes, 0), classes = r->d.classes;
+    eg_tensor *scores = eg_slice(eg_softmax(logits, 1), 1, 1, classes + 1, 1);
+    codes = eg_slice(eg_reshape(codes, EG_SHAPE(n, classes + 1, 4)), 1, 1, classes + 1, 1);
+    eg_tensor *of = eg_box_decode(eg_unsqueeze(boxes, 1), codes, .weights = {10, 10, 5, 5});
+    eg_tensor *label = eg_arange(0, (double)classes, 1, EG_I64);
+    label = label ? eg_expand(eg_to(label, eg_device_of(boxes)), EG_SHAPE(n, classes)) : NULL;
+    if (!scores || !of || !label) {
+        return (eg__found){.boxes = NULL};
+    }
+    return eg__choose(eg_reshape(of, EG_SHAPE(n * classes, 4)), eg_reshape(scores, EG_SHAPE(n * classes)),
+                      eg_reshape(label, EG_SHAPE(n * classes)), size, &r->d.o);
+}
+
+/* Masks of what was found on a photo, in its order. */
+static eg_tensor *masks_of(rcnn *r, const eg__found *f, const eg__levels *l, int64_t photo)
+{
+    eg__regions g = eg__regions_of(f->boxes, numbers(f->boxes, photo));
+    if (!g.boxes) {
+        return NULL;
+    }
+    eg_tensor *labels = eg_add_int(eg_index_select(f->labels, 0, g.order), 1);
+    eg_tensor *logits = labels ? eg__mask_logits(r->mask, &g, l, labels, r->d.classes + 1) : NULL;
+    return eg_index_select(eg_sigmoid(logits), 0, eg_argsort(g.order, 0, false));
+}
+
+static bool find_photo(rcnn *r, const eg__batch *b, int64_t i, const eg__levels *l, const eg__dense *made, eg__found *f)
+{
+    eg_tensor *logits, *codes, *boxes = eg__propose(made, b, i, proposals(r));
+    eg__regions g = eg__regions_of(boxes, numbers(boxes, i));
+    if (!g.boxes || !second_stage(r, &g, l, &logits, &codes)) {
+        return false;
+    }
+    *f = choose(r, g.boxes, logits, codes, b->size[i]);
+    f->masks = f->boxes && r->mask ? masks_of(r, f, l, i) : NULL;
+    return f->boxes && (f->masks || !r->mask);
+}
+
+static bool find(eg_module *m, const eg__batch *b, eg__found *each)
+{
+    rcnn *r = (rcnn *)m;
+    eg__levels levels;
+    eg__dense made;
+    bool good = first_stage(r, b, &levels, &made);
+    for (int64_t i = 0; i < b->count && good; i++) {
+        good = find_photo(r, b, i, &levels, &made, &each[i]);
+    }
+    return good;
+}
+
+/* ---- the modules -------------------------------------------------------------------------------- */
+
+static void members(eg_module *m, eg_members *walk)
+{
+    rcnn *r = (rcnn *)m;
+    eg_member_child(walk, "features", &r->d.features);
+    eg_member_child(walk, "rpn", &r->rpn);
+    eg_member_child(walk, "hidden1", &r->hidden1);
+    eg_member_child(walk, "hidden2", &r->hidden2);
+    eg_member_child(walk, "label", &r->label);
+    eg_member_child(walk, "box", &r->box);
+    if (m->kind == &eg__mask_rcnn_kind.base) {
+        eg_member_child(walk, "mask", &r->mask);
+    }
+}
+
+#define KIND(name_)                                                                                         \
+    {                                                                                                       \
+        {.size = sizeof(eg_module_kind), .name = name_, .members = members}, .names = eg__names_rcnn,       \
+                                                                             .losses = losses, .find = find \
+    }
+const eg__detector_kind eg__rcnn_kind = KIND("faster_rcnn"), eg__mask_rcnn_kind = KIND("mask_rcnn");
+
+static eg_module *make(const eg__detector_kind *kind, int64_t classes, const eg_detector_options *given)
+{
+    eg_detector_options o;
+    rcnn *r =
+        eg__detector_options(kind->base.name, classes, given, true, &o) ? eg_module_new(sizeof *r, &kind->base) : NULL;
+    if (!r) {
+        return NULL;
+    }
+    r->d.o = o;
+    r->d.classes = classes;
+    r->d.features = eg__pyramid_new(&o, 1, false);
+    r->rpn = eg__rpn_new(o.width, ANCHORS);
+    r->hidden1 = eg_linear_new(o.width * CELLS * CELLS, o.hidden);
+    r->hidden2 = eg_linear_new(o.hidden, o.hidden);
+    r->label = eg_linear_new(o.hidden, classes + 1);
+    r->box = eg_linear_new(o.hidden, 4 * (classes + 1));
+    r->mask = kind == &eg__mask_rcnn_kind ? eg__mask_head_new(o.width, classes + 1) : NULL;
+    return eg_module_finish(&r->d.base);
+}
+
+eg_module *eg_faster_rcnn_new_with(int64_t classes, const eg_detector_options *options)
+{
+    return make(&eg__rcnn_kind, classes, options);
+}
+
+eg_module *eg_mask_rcnn_new_with(int64_t classes, const eg_detector_options *options)
+{
+    return make(&eg__mask_rcnn_kind, classes, options);
+}

@@ -1,0 +1,143 @@
+/* rpn.c - the first stage of a detector: whether anchors hold an object, whatever it is, and where (Ren et al. 2015).
+ */
+#include "nn/models/detection/detection.h"
+
+typedef struct rpn {
+    eg_module base;
+    eg_module *conv, *objectness, *codes;
+} rpn;
+
+bool eg__rpn_run(eg_module *m, const eg__levels *l, eg_dtype dtype, eg__dense *made)
+{
+    rpn *r = (rpn *)m;
+    eg_tensor *logits[EG__LEVELS_MOST], *codes[EG__LEVELS_MOST];
+    for (int k = 0; k < l->count; k++) {
+        eg_tensor *x = eg_relu(eg_module_forward(r->conv, l->x[k]));
+        logits[k] = eg__rows_of(eg_module_forward(r->objectness, x), 1, dtype);
+        codes[k] = eg__rows_of(eg_module_forward(r->codes, x), 4, dtype);
+        if (!logits[k] || !codes[k]) {
+            return false;
+        }
+    }
+    made->logits = eg__rows_joined(logits, l->count);
+    made->codes = eg__rows_joined(codes, l->count);
+    made->levels = l->count;
+    return made->logits && made->codes && made->anchors;
+}
+
+/* ---- proposals ---------------------------------------------------------------------------------- */
+
+/* The likeliest anchors of each level, and of each which level it is of. */
+static bool likeliest(const eg__dense *made, eg_tensor *logits, int64_t most, eg_tensor **which, eg_tensor **level)
+{
+    eg_tensor *at[EG__LEVELS_MOST], *of[EG__LEVELS_MOST];
+    int64_t first = 0;
+    for (int k = 0; k < made->levels; k++) {
+        int64_t n = made->counts[k], kept = eg__min(n, most);
+        if (eg_topk(eg_slice(logits, 0, first, first + n, 1), kept, 0, true, NULL, &at[k])) {
+            return false;
+        }
+        at[k] = eg_add_int(at[k], first);
+        of[k] = at[k] ? eg_full_like(at[k], k) : NULL;
+        if (!of[k]) {
+            return false;
+        }
+        first += n;
+    }
+    *which = eg__rows_joined(at, made->levels);
+    *level = eg__rows_joined(of, made->levels);
+    return *which && *level;
+}
+
+/* Rows of boxes that are no thinner than this: [k] i64. */
+static eg_tensor *thick(eg_tensor *boxes, double least)
+{
+    eg_tensor *sides = eg_sub(eg_slice(boxes, 1, 2, 4, 1), eg_slice(boxes, 1, 0, 2, 1));
+    eg_tensor *rows = eg_nonzero(eg_all(eg_ge_scalar(sides, least), .axes = EG_AXES(1)));
+    return rows ? eg_reshape(rows, EG_SHAPE(-1)) : NULL;
+}
+
+eg_tensor *eg__propose(const eg__dense *made, const eg__batch *b, int64_t i, int64_t most)
+{
+    eg_scope s = eg_scope_push();
+    eg_tensor *logits = eg_squeeze(eg_detach(eg_select(made->logits, 0, i)), EG_AXES(1)), *which, *level;
+    eg_tensor *codes = eg_detach(eg_select(made->codes, 0, i));
+    if (!logits || !codes || !likeliest(made, logits, most, &which, &level)) {
+        return eg_scope_pop(s, NULL);
+    }
+    eg_tensor *boxes = eg_box_decode(eg_index_select(made->anchors, 0, which), eg_index_select(codes, 0, which));
+    boxes = eg_box_clip(boxes, b->size[i][0], b->size[i][1]);
+    eg_tensor *rows = boxes ? thick(boxes, 1e-3) : NULL;
+    boxes = eg_index_select(boxes, 0, rows);
+    eg_tensor *scores = eg_index_select(logits, 0, eg_index_select(which, 0, rows));
+    eg_tensor *kept =
+        eg_batched_nms(boxes, scores, eg_index_select(level, 0, rows), .iou_threshold = 0.7, .max_output = most);
+    return eg_scope_pop(s, eg_index_select(boxes, 0, kept));
+}
+
+/* ---- learning ----------------------------------------------------------------------------------- */
+
+/* Of one photo: logits of some anchors, and whether they should say yes; codes of those, and what they should be. */
+typedef struct lesson {
+    eg_tensor *logits[EG__PHOTOS_MOST], *yes[EG__PHOTOS_MOST], *codes[EG__PHOTOS_MOST], *wanted[EG__PHOTOS_MOST];
+} lesson;
+
+static bool learn_photo(const eg__dense *made, const eg__batch *b, int64_t i, int64_t samples, lesson *of)
+{
+    eg_tensor *boxes = b->of[i].boxes;
+    eg_tensor *match = eg_box_match(eg_box_iou(made->anchors, boxes), .positive = 0.7, .negative = 0.3, .best = true);
+    eg_box_samples some = match ? eg_box_sample(match, samples, 0.5) : (eg_box_samples){NULL, NULL};
+    if (!some.positive) {
+        return false;
+    }
+    eg_tensor *both[2] = {some.positive, some.negative};
+    eg_tensor *logits = eg_squeeze(eg_select(made->logits, 0, i), EG_AXES(1));
+    of->logits[i] = eg_index_select(logits, 0, eg_concat(both, 2, 0));
+    both[0] = eg_ones_like(eg_cast(some.positive, b->dtype));
+    both[1] = eg_zeros_like(eg_cast(some.negative, b->dtype));
+    of->yes[i] = eg_concat(both, 2, 0);
+    of->codes[i] = eg_index_select(eg_select(made->codes, 0, i), 0, some.positive);
+    of->wanted[i] = eg_box_encode(eg_index_select(made->anchors, 0, some.positive),
+                                  eg_index_select(boxes, 0, eg_index_select(match, 0, some.positive)));
+    return of->logits[i] && of->yes[i] && of->codes[i] && of->wanted[i];
+}
+
+bool eg__rpn_losses(const eg__dense *made, const eg__batch *b, const eg_detector_options *o, eg_detector_losses *l)
+{
+    lesson of;
+    for (int64_t i = 0; i < b->count; i++) {
+        if (!learn_photo(made, b, i, o->anchor_samples, &of)) {
+            return false;
+        }
+    }
+    int n = (int)b->count;
+    eg_tensor *logits = eg_concat(of.logits, n, 0), *codes = eg_concat(of.codes, n, 0);
+    l->objectness = eg_bce_with_logits(logits, eg_concat(of.yes, n, 0));
+    eg_tensor *sum = eg_smooth_l1_loss(codes, eg_concat(of.wanted, n, 0), .beta = 1.0 / 9, .reduction = EG_SUM);
+    l->proposal = l->objectness ? eg_div_scalar(sum, (double)eg__max(1, eg_size(logits, 0))) : NULL;
+    return l->proposal != NULL;
+}
+
+/* ---- the module --------------------------------------------------------------------------------- */
+
+static void members(eg_module *m, eg_members *walk)
+{
+    rpn *r = (rpn *)m;
+    eg_member_child(walk, "conv", &r->conv);
+    eg_member_child(walk, "objectness", &r->objectness);
+    eg_member_child(walk, "codes", &r->codes);
+}
+
+static const eg_module_kind kind = {.size = sizeof(eg_module_kind), .name = "rpn", .members = members};
+
+eg_module *eg__rpn_new(int64_t width, int64_t anchors)
+{
+    rpn *r = eg_module_new(sizeof *r, &kind);
+    if (!r) {
+        return NULL;
+    }
+    r->conv = eg_conv2d_new(width, width, .kernel = 3, .padding = 1);
+    r->objectness = eg_conv2d_new(width, anchors, .kernel = 1);
+    r->codes = eg_conv2d_new(width, 4 * anchors, .kernel = 1);
+    return eg__begin(eg_module_finish(&r->base), EG_NORMAL, .std = 0.01);
+}

@@ -1,0 +1,404 @@
+/* test_detectors.c - nets that find objects: torchvision's numbers (tests/golden/detectors.py), what is refused, and
+ * that they learn. */
+#include <egret/detection.h>
+#include <egret/models.h>
+
+#include "tests/egt.h"
+
+enum { WIDTH = 16, HIDDEN = 24, CLASSES = 3, ANCHOR = 8, FOUND = 12, ALL = 100000 };
+enum { N = 2, K = 3, HEIGHT = 64, WIDE = 96, PHOTOS = 1000000 };
+
+/* ---- the batch ----------------------------------------------------------------------------------- */
+
+static const int64_t sizes[N][2] = {{64, 90}, {57, 96}};
+static const double boxes[N][K][4] = {{{4, 6, 30, 40}, {20, 10, 85, 60}, {50, 30, 62, 41}}, {{10, 5, 70, 50}}};
+static const double labels[N][K] = {{2, 0, 1}, {1, -1, -1}};
+
+static struct {
+    eg_tensor *images, *sizes, *boxes, *labels, *masks;
+} batch;
+
+static void make_batch(eg_dtype dtype)
+{
+    static double x[N][3][HEIGHT][WIDE], m[N][K][HEIGHT][WIDE];
+    double *v = &x[0][0][0][0];
+    for (uint32_t i = 0; i < sizeof x / sizeof *v; i++) {
+        int64_t row = i / WIDE % HEIGHT, column = i % WIDE, n = i / (3 * HEIGHT * WIDE);
+        v[i] = row < sizes[n][0] && column < sizes[n][1] ? egt_hashed(PHOTOS, i) : 0;
+    }
+    memset(m, 0, sizeof m);
+    for (int k = 0; k < N * K; k++) {
+        const double *b = boxes[k / K][k % K];
+        for (int y = (int)b[1]; y < (int)b[3]; y++) {
+            for (int c = (int)b[0]; c < (int)b[2]; c++) {
+                m[k / K][k % K][y][c] = (c + y) % 3 != 0;
+            }
+        }
+    }
+    batch.images = eg_from_values(EG_SHAPE(N, 3, HEIGHT, WIDE), dtype, v);
+    batch.sizes = eg_from(EG_SHAPE(N, 2), EG_I64, sizes);
+    batch.boxes = eg_from_values(EG_SHAPE(N, K, 4), dtype, &boxes[0][0][0]);
+    batch.labels = eg_from_values(EG_SHAPE(N, K), EG_I64, &labels[0][0]);
+    batch.masks = eg_from_values(EG_SHAPE(N, K, HEIGHT, WIDE), EG_U8, &m[0][0][0][0]);
+}
+
+/* ---- golden numbers ------------------------------------------------------------------------------ */
+
+static bool has(const char *name, const char *part)
+{
+    return strstr(name, part) != NULL;
+}
+
+/* Tensor k of torchvision's state, as the script fills it. */
+static eg_tensor *filled(const char *name, const double *about, int nabout, double gain)
+{
+    eg_shape shape = {.ndim = nabout - 1};
+    int64_t n = 1;
+    for (int d = 0; d < shape.ndim; d++) {
+        shape.dim[d] = (int64_t)about[d + 1];
+        n *= shape.dim[d];
+    }
+    if (has(name, "num_batches_tracked")) {
+        return eg_zeros(shape, EG_I64);
+    }
+    double low = 0, spread, fan = (double)n / about[1];
+    if (shape.ndim > 1) {
+        bool last =
+            has(name, "cls_logits") || has(name, "bbox_pred") || has(name, "bbox_reg") || has(name, "cls_score");
+        spread = last ? 1 / sqrt(fan) : gain * sqrt(6 / fan);
+    } else {
+        low = has(name, "weight") || has(name, "running_var");
+        spread = has(name, "running_var") ? 0.5 : low > 0 ? 0.2 : 0.1;
+    }
+    float *v = malloc((size_t)n * sizeof *v);
+    for (int64_t i = 0; i < n; i++) {
+        v[i] = (float)(low + spread * egt_hashed((uint32_t)about[0], (uint32_t)i));
+    }
+    eg_tensor *t = eg_from(shape, EG_F32, v);
+    free(v);
+    return t;
+}
+
+/* The net with weights that come in under torchvision's names, in f64. */
+static void fill(eg_module *net, const eg_tensors *file, const char *name, double gain)
+{
+    char prefix[64];
+    snprintf(prefix, sizeof prefix, "%s/state/", name);
+    eg_tensors *theirs = eg_tensors_new();
+    for (int64_t i = 0; i < eg_tensors_count(file); i++) {
+        const char *key = eg_tensors_name(file, i);
+        if (!strncmp(key, prefix, strlen(prefix))) {
+            double about[8];
+            eg_tensor *t = eg_tensors_at(file, i);
+            EGT_OK(eg_to_values(t, about));
+            key += strlen(prefix);
+            EGT_OK(eg_tensors_set(theirs, key, filled(key, about, (int)eg_numel(t), gain)));
+        }
+    }
+    eg_tensors *ours = eg_tensors_renamed(theirs, eg_detector_names(net));
+    /* Norms that never learn have no counter there. */
+    EGT_OK(eg_module_load_state(net, ours, .allow_missing = !strcmp(name, "mask_rcnn")));
+    EGT_OK(eg_module_to(net, EG_F64));
+    eg_tensors_free(ours);
+    eg_tensors_free(theirs);
+}
+
+static eg_detector_losses learn(eg_module *net, bool masks)
+{
+    return eg_detector_loss(net, batch.images, batch.boxes, batch.labels, .sizes = batch.sizes,
+                            .masks = masks ? batch.masks : NULL);
+}
+
+static void check_losses(const eg_detector_losses *l, const eg_tensors *file, const char *name, int step)
+{
+    const struct {
+        const char *name;
+        eg_tensor *value;
+    } parts[] = {{"objectness", l->objectness},
+                 {"proposal", l->proposal},
+                 {"label", l->label},
+                 {"box", l->box},
+                 {"mask", l->mask}};
+    double sum = 0;
+    EGT_CHECK(l->loss);
+    for (int i = 0; i < 5; i++) {
+        char key[64];
+        snprintf(key, sizeof key, "%s/losses/%s", name, parts[i].name);
+        EGT_EQ(eg_tensors_has(file, key), parts[i].value != NULL);
+        if (parts[i].value) {
+            double wanted = eg_get(eg_tensors_get(file, key), step);
+            EGT_NEAR(eg_item(parts[i].value) / wanted, 1, i ? 1e-9 : 1e-6); /* whose targets are f32 there */
+            sum += wanted;
+        }
+    }
+    EGT_NEAR(eg_item(l->loss) / sum, 1, 1e-6);
+}
+
+static eg_tensor *kept(const eg_tensors *file, const char *name, int64_t photo, const char *part)
+{
+    char key[64];
+    snprintf(key, sizeof key, "%s/found/%lld/%s", name, (long long)photo, part);
+    return eg_tensors_get(file, key);
+}
+
+static void check_found(eg_module *net, const eg_tensors *file, const char *name, bool masks)
+{
+    eg_detections all = eg_detector_find(net, batch.images, batch.sizes);
+    EGT_CHECK(all.boxes && (all.masks != NULL) == masks);
+    for (int64_t i = 0; i < N; i++) {
+        eg_detections f = eg_detections_at(&all, i);
+        EGT_CHECK(egt_distance(f.boxes, kept(file, name, i, "boxes")) < 1e-6);
+        EGT_CHECK(egt_distance(f.scores, kept(file, name, i, "scores")) < 1e-8);
+        EGT_EQ(egt_distance(f.labels, kept(file, name, i, "labels")), 0);
+        if (masks) {
+            EGT_CHECK(egt_distance(f.masks, kept(file, name, i, "masks")) < 1e-8);
+            eg_tensor *pixels =
+                eg_detection_masks(eg_cast(f.boxes, EG_F32), eg_cast(f.masks, EG_F32), sizes[i][0], sizes[i][1]);
+            eg_tensor *theirs = kept(file, name, i, "pixels");
+            EGT_CHECK(eg_item(eg_sum(eg_cast(theirs, EG_F32))) > 0);
+            EGT_EQ(egt_distance(pixels, theirs), 0);
+        }
+    }
+}
+
+static void as_theirs(eg_module *net, const char *name)
+{
+    eg_tensors *file = eg_tensors_open("tests/golden/detectors.safetensors");
+    char key[64];
+    snprintf(key, sizeof key, "%s/rate_gain", name);
+    eg_tensor *how = eg_tensors_get(file, key);
+    bool masks = !strcmp(name, "mask_rcnn");
+    EGT_CHECK(net && how);
+    fill(net, file, name, eg_get(how, 1));
+    make_batch(EG_F64);
+    eg_optim *sgd = eg_sgd_new(eg_module_parameters(net), .lr = eg_get(how, 0));
+    for (int step = 0; step < 3; step++) {
+        EG_SCOPE {
+            eg_tape tape = eg_tape_open();
+            eg_detector_losses l = learn(net, masks);
+            check_losses(&l, file, name, step);
+            EGT_OK(eg_optim_minimize(sgd, tape, l.loss));
+        }
+    }
+    EGT_OK(eg_module_eval(net));
+    check_found(net, file, name, masks);
+    eg_optim_free(sgd);
+    eg_tensors_free(file);
+    EGT_OK(eg_module_free(net));
+}
+
+EGT(faster_rcnn_as_torchvision)
+{
+    as_theirs(eg_faster_rcnn_new(CLASSES, .layers = 18, .width = WIDTH, .hidden = HIDDEN, .anchor = ANCHOR,
+                                 .anchor_samples = ALL, .box_samples = ALL, .found = FOUND),
+              "faster_rcnn");
+}
+
+EGT(mask_rcnn_as_torchvision)
+{
+    as_theirs(eg_mask_rcnn_new(CLASSES, .layers = 18, .width = WIDTH, .hidden = HIDDEN, .anchor = ANCHOR,
+                               .anchor_samples = ALL, .box_samples = ALL, .found = FOUND, .frozen_norms = true),
+              "mask_rcnn");
+}
+
+EGT(retinanet_as_torchvision)
+{
+    as_theirs(eg_retinanet_new(CLASSES, .layers = 18, .width = WIDTH, .anchor = ANCHOR, .found = FOUND), "retinanet");
+}
+
+/* ---- in f32, sampled, and in other forms ---------------------------------------------------------- */
+
+static eg_module *small(void)
+{
+    return eg_mask_rcnn_new(CLASSES, .layers = 18, .width = WIDTH, .hidden = HIDDEN, .anchor = ANCHOR,
+                            .anchor_samples = 64, .box_samples = 32, .found = FOUND);
+}
+
+EGT(they_learn)
+{
+    eg_seed(7);
+    eg_module *nets[] = {small(), eg_retinanet_new(CLASSES, .layers = 18, .width = WIDTH, .anchor = ANCHOR)};
+    make_batch(EG_F32);
+    for (int k = 0; k < 2; k++) {
+        eg_optim *adam = eg_adam_new(eg_module_parameters(nets[k]), .lr = 3e-3);
+        double first = 0, last = 0;
+        for (int step = 0; step < 30; step++) {
+            EG_SCOPE {
+                eg_tape tape = eg_tape_open();
+                eg_detector_losses l = learn(nets[k], !k);
+                last = eg_item(l.loss);
+                first = step ? first : last;
+                EGT_OK(eg_optim_minimize(adam, tape, l.loss));
+            }
+        }
+        EGT_CHECK(last < (k ? 0.8 : 0.6) * first);
+        eg_optim_free(adam);
+        EGT_OK(eg_module_free(nets[k]));
+    }
+}
+
+EGT(photos_without_objects)
+{
+    eg_module *net = eg_faster_rcnn_new(CLASSES, .layers = 18, .width = WIDTH, .hidden = HIDDEN);
+    make_batch(EG_F32);
+    eg_tensor *none = eg_full_like(batch.labels, -1), *no = eg_slice(batch.boxes, 1, 0, 0, 1);
+    eg_tensor *params = eg_module_parameters(net).tensors[0], *g;
+    for (int k = 0; k < 3; k++) {
+        eg_tape tape = eg_tape_open();
+        eg_detector_losses l =
+            k == 0   ? eg_detector_loss(net, batch.images, batch.boxes, none)
+            : k == 1 ? eg_detector_loss(net, batch.images, no, eg_slice(none, 1, 0, 0, 1))
+                     : eg_detector_loss(net, batch.images, eg_zeros_like(batch.boxes), batch.labels); /* all empty */
+        EGT_CHECK(l.loss);
+        EGT_EQ(eg_item(l.proposal) + eg_item(l.box), 0);
+        EGT_CHECK(eg_item(l.objectness) > 0 && eg_item(l.label) > 0);
+        EGT_OK(eg_tape_gradients(tape, l.loss, &params, 1, &g));
+        EGT_CHECK(eg_item(eg_sum(eg_abs(g))) > 0);
+    }
+    EGT_OK(eg_module_free(net));
+    net = eg_retinanet_new(CLASSES, .layers = 18, .width = WIDTH);
+    eg_detector_losses l = eg_detector_loss(net, batch.images, batch.boxes, none);
+    EGT_CHECK(l.loss && eg_item(l.box) == 0 && eg_item(l.label) > 0 && !l.objectness);
+    EGT_OK(eg_module_free(net));
+    net = small();
+    l = eg_detector_loss(net, batch.images, batch.boxes, none, .masks = batch.masks);
+    EGT_CHECK(l.loss && eg_item(l.mask) == 0);
+    EGT_OK(eg_module_free(net));
+}
+
+/* Padding has no part in what is found, and neither have other photos of the batch. */
+EGT(alone_and_in_a_batch)
+{
+    eg_module *net = small();
+    make_batch(EG_F32);
+    EGT_OK(eg_module_eval(net));
+    eg_detections both = eg_detector_find(net, batch.images, NULL);
+    eg_detections second = eg_detections_at(&both, 1);
+    eg_tensor *alone = eg_slice(batch.images, 0, 1, 2, 1);
+    eg_detections found = eg_detector_find(net, eg_channels_last(alone), NULL);
+    EGT_CHECK(eg_size(second.boxes, 0) && eg_size(found.boxes, 1) == eg_size(second.boxes, 0));
+    EGT_CHECK(egt_distance(eg_select(found.boxes, 0, 0), second.boxes) < 1e-3);
+    EGT_CHECK(egt_distance(eg_select(found.masks, 0, 0), second.masks) < 1e-3);
+    /* The last rows of a batch stand for nothing. */
+    EGT_REFUSED(eg_detections_at(&both, 2).boxes, EG_EINDEX, "photo 2");
+    EGT_REFUSED(eg_detections_at(NULL, 0).boxes, EG_EINVAL, "no detections");
+    EGT_OK(eg_module_free(net));
+}
+
+EGT(frozen_parts)
+{
+    eg_module *whole = eg_faster_rcnn_new(CLASSES, .layers = 18, .width = WIDTH, .hidden = HIDDEN);
+    eg_module *norms =
+        eg_faster_rcnn_new(CLASSES, .layers = 18, .width = WIDTH, .hidden = HIDDEN, .frozen_norms = true);
+    eg_module *stages = eg_faster_rcnn_new(CLASSES, .layers = 18, .width = WIDTH, .hidden = HIDDEN, .frozen_stages = 5);
+    int n = eg_module_parameters(whole).count;
+    EGT_EQ(eg_module_parameters(norms).count, n - 40); /* a weight and a bias of each of 20 norms */
+    EGT_EQ(eg_module_parameters(stages).count, n - 60);
+    make_batch(EG_F32);
+    eg_tensors *state = eg_module_state(norms);
+    eg_tensor *mean = eg_tensors_get(state, "features.trunk.conv1.norm.running_mean"), *before = eg_copy(mean);
+    EGT_CHECK(eg_detector_loss(norms, batch.images, batch.boxes, batch.labels).loss);
+    EGT_EQ(egt_distance(mean, before), 0);
+    eg_tensors_free(state);
+    state = eg_module_state(whole);
+    mean = eg_tensors_get(state, "features.trunk.conv1.norm.running_mean");
+    before = eg_copy(mean);
+    EGT_CHECK(eg_detector_loss(whole, batch.images, batch.boxes, batch.labels).loss);
+    EGT_CHECK(egt_distance(mean, before) > 0);
+    eg_tensors_free(state);
+    EGT_OK(eg_module_free(whole));
+    EGT_OK(eg_module_free(norms));
+    EGT_OK(eg_module_free(stages));
+}
+
+EGT(known_sizes)
+{
+    eg_module *net = eg_faster_rcnn_new(90);
+    EGT_EQ(eg_module_numel(net), 41808406);
+    EGT_OK(eg_module_free(net));
+    net = eg_mask_rcnn_new(90);
+    EGT_EQ(eg_module_numel(net), 44454513);
+    EGT_OK(eg_module_free(net));
+    net = eg_retinanet_new(91);
+    EGT_EQ(eg_module_numel(net), 34068119);
+    EGT_OK(eg_module_free(net));
+}
+
+/* ---- masks ---------------------------------------------------------------------------------------- */
+
+EGT(masks_of_boxes)
+{
+    eg_tensor *box = eg_from(EG_SHAPE(2, 4), EG_F32, ((float[]){2, 3, 12, 9, -4, -4, 3, 3}));
+    eg_tensor *m = eg_detection_masks(box, eg_ones(EG_SHAPE(2, 28, 28), EG_F32), 20, 30);
+    EGT_CHECK(m && eg_dtype_of(m) == EG_U8 && eg_size(m, 1) == 20 && eg_size(m, 2) == 30);
+    EGT_CHECK(eg_get(m, 5 * 30 + 7) == 1 && eg_get(m, 15 * 30 + 7) == 0);
+    EGT_NEAR(eg_item(eg_sum(eg_cast(eg_select(m, 0, 0), EG_I64))), 66, 12);
+    EGT_CHECK(eg_get(m, 600) == 1); /* what is outside of the photo is left out */
+    eg_tensor *none = eg_detection_masks(eg_zeros(EG_SHAPE(0, 4), EG_F32), eg_zeros(EG_SHAPE(0, 28, 28), EG_F32), 4, 5);
+    EGT_CHECK(none && eg_numel(none) == 0 && eg_size(none, 1) == 4);
+    EGT_REFUSED(eg_detection_masks(box, eg_ones(EG_SHAPE(2, 27, 28), EG_F32), 20, 30), EG_ESHAPE, "[k, 28, 28]");
+    EGT_REFUSED(eg_detection_masks(box, eg_ones(EG_SHAPE(2, 28, 28), EG_F64), 20, 30), EG_EDTYPE, "f32");
+    EGT_REFUSED(eg_detection_masks(box, eg_ones(EG_SHAPE(2, 28, 28), EG_F32), 0, 30), EG_EINVAL, "0 x 30");
+    eg_tensor *far = eg_mul_scalar(box, 1e6);
+    EGT_REFUSED(eg_detection_masks(far, eg_ones(EG_SHAPE(2, 28, 28), EG_F32), 20, 30), EG_EINVAL, "box 0");
+    EGT_REFUSED(eg_detection_masks(NULL, NULL, 20, 30), EG_EINVAL, "boxes");
+}
+
+/* ---- refused -------------------------------------------------------------------------------------- */
+
+EGT(refused)
+{
+    EGT_REFUSED(eg_faster_rcnn_new(0), EG_EINVAL, "0 classes");
+    EGT_REFUSED(eg_faster_rcnn_new(3, .layers = 17), EG_EINVAL, "17 layers");
+    EGT_REFUSED(eg_mask_rcnn_new(3, .score_threshold = 1.5), EG_EINVAL, "thresholds");
+    EGT_REFUSED(eg_mask_rcnn_new(3, .found = -1), EG_EINVAL, "counts");
+    EGT_REFUSED(eg_retinanet_new(3, .hidden = 10), EG_EINVAL, "no place for hidden");
+    eg_module *net = eg_faster_rcnn_new(CLASSES, .layers = 18, .width = WIDTH, .hidden = HIDDEN);
+    make_batch(EG_F32);
+    eg_tensor *x = batch.images, *b = batch.boxes, *l = batch.labels;
+    EGT_REFUSED(eg_detector_loss(net, eg_select(x, 0, 0), b, l).loss, EG_ESHAPE, "images of 3 axes");
+    EGT_REFUSED(eg_detector_loss(net, eg_cast(x, EG_I64), b, l).loss, EG_EDTYPE, "floats");
+    EGT_REFUSED(eg_detector_loss(net, x, eg_select(b, 0, 0), l).loss, EG_ESHAPE, "boxes and labels");
+    EGT_REFUSED(eg_detector_loss(net, x, b, eg_cast(l, EG_F32)).loss, EG_EDTYPE, "integers");
+    EGT_REFUSED(eg_detector_loss(net, x, b, eg_add_int(l, 1)).loss, EG_EINDEX, "class 3");
+    EGT_REFUSED(eg_detector_loss(net, x, b, l, .masks = batch.masks).loss, EG_EINVAL, "no masks");
+    EGT_REFUSED(eg_detector_loss(net, x, b, l, .sizes = eg_mul_int(batch.sizes, 2)).loss, EG_EINVAL, "photo 0");
+    EGT_REFUSED(eg_detector_loss(net, x, b, NULL).loss, EG_EINVAL, "labels");
+    EGT_REFUSED(eg_detector_find(net, x, eg_slice(batch.sizes, 0, 0, 1, 1)).boxes, EG_ESHAPE, "sizes");
+    EGT_REFUSED(eg_detector_find(net, NULL, NULL).boxes, EG_EINVAL, "images");
+    eg_module *other = eg_linear_new(2, 3);
+    EGT_REFUSED(eg_detector_find(other, x, NULL).boxes, EG_EINVAL, "linear is no detector");
+    EGT_REFUSED(eg_detector_names(other), EG_EINVAL, "linear");
+    EGT_REFUSED(eg_module_forward(net, x), EG_EINVAL, "faster_rcnn");
+    EGT_OK(eg_module_free(other));
+    EGT_OK(eg_module_free(net));
+    net = small();
+    EGT_REFUSED(eg_detector_loss(net, x, b, l).loss, EG_EINVAL, "learns from masks");
+    eg_tensor *masks = eg_slice(batch.masks, 1, 0, 2, 1);
+    EGT_REFUSED(eg_detector_loss(net, x, b, l, .masks = masks).loss, EG_ESHAPE, "masks");
+    EGT_OK(eg_module_free(net));
+}
+
+/* ---- without memory -------------------------------------------------------------------------------- */
+
+static bool make_and_use(void *user)
+{
+    eg_module *net =
+        eg_mask_rcnn_new(2, .layers = 18, .width = 4, .hidden = 4, .anchor = ANCHOR, .proposals = 20, .found = 4);
+    (void)user;
+    bool good = false;
+    EG_SCOPE {
+        good = net &&
+               eg_detector_loss(net, batch.images, batch.boxes, eg_minimum_int(batch.labels, 1), .masks = batch.masks)
+                   .loss;
+        good = good && !eg_module_eval(net) && eg_detector_find(net, batch.images, batch.sizes).boxes;
+    }
+    eg_module_free(net);
+    return good;
+}
+
+EGT(no_memory)
+{
+    make_batch(EG_F32);
+    EGT_CHECK(egt_fail_allocations(make_and_use, NULL) > 100);
+}
