@@ -22,7 +22,7 @@ typedef struct step_model {
 } step_model;
 
 /* Each ended by a row without a name. */
-extern const step_model step_images[], step_generators[], step_texts[], step_sounds[];
+extern const step_model step_images[], step_generators[], step_texts[], step_sounds[], step_photos[];
 
 /* The size of a model, or in a smoke run the small one. */
 int64_t step_size(int64_t full, int64_t small);

@@ -220,6 +220,27 @@ def learn(optimizer, forward, parameters=None, clip=0):
     return step
 
 
+# ---- detectors -------------------------------------------------------------------------------------
+
+
+@image_model
+def faster_rcnn():
+    """torchvision's, which is not to resize."""
+    from torchvision.models import detection
+    n, height, width = size(2, 1), size(256, 64), size(320, 64)
+    trunk = detection.backbone_utils.resnet_fpn_backbone(
+        backbone_name=size("resnet50", "resnet18"), weights=None, trainable_layers=5,
+        norm_layer=nn.BatchNorm2d)
+    net = formed(detection.FasterRCNN(trunk, 21, min_size=height, max_size=width))
+    net.train()
+    x = image(n, 3, height, width)
+    low, more = torch.rand(n, 10, 2) / 2, 1 / 16 + torch.rand(n, 10, 2) * (.5 - 1 / 16)
+    boxes = torch.cat([low, low + more], 2) * torch.tensor([width, height, width, height])
+    targets = [{"boxes": b, "labels": c} for b, c in zip(boxes, 1 + torch.randint(20, (n, 10)))]
+    optimizer = optimizer_of(torch.optim.SGD, net.parameters(), .002, .9, weight_decay=1e-4)
+    return learn(optimizer, forward_of(lambda: sum(net(list(x), targets).values())))
+
+
 # ---- generators ------------------------------------------------------------------------------------
 
 

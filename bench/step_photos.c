@@ -1,0 +1,39 @@
+/* step_photos.c - detectors. */
+#include <egret/models.h>
+
+#include "step.h"
+
+/* Boxes [n, 10, 4] somewhere on images of these sides, at least a sixteenth of them wide and high. */
+static eg_tensor *some_boxes(int64_t n, int64_t height, int64_t width)
+{
+    eg_scope s = eg_scope_push();
+    eg_shape places = EG_SHAPE(n, 10, 2);
+    double side[2] = {(double)width, (double)height};
+    eg_tensor *low = eg_uniform(places, 0, 0.5, EG_F32), *more = eg_uniform(places, 1.0 / 16, 0.5, EG_F32);
+    eg_tensor *scale = eg_from_values(EG_SHAPE(2), EG_F32, side);
+    eg_tensor *corners[2] = {eg_mul(low, scale), eg_mul(eg_add(low, more), scale)};
+    return eg_keep(eg_scope_pop(s, eg_concat(corners, 2, 2)));
+}
+
+/* As in its paper, but for smaller photos. */
+static void faster_rcnn(training *s)
+{
+    int64_t n = step_size(2, 1), height = step_size(256, 64), width = step_size(320, 64);
+    s->net[0] = eg_faster_rcnn_new(20, .layers = (int)step_size(50, 18));
+    s->optim[0] = eg_sgd_new(eg_module_parameters(s->net[0]), .lr = 0.002, .momentum = 0.9, .weight_decay = 1e-4);
+    s->x[0] = step_random(EG_SHAPE(n, 3, height, width));
+    s->x[1] = some_boxes(n, height, width);
+    s->x[2] = step_integers(EG_SHAPE(n, 10), 20);
+}
+
+static eg_status find(training *s, eg_tensor **loss)
+{
+    eg_tape tape = eg_tape_open();
+    *loss = eg_detector_loss(s->net[0], s->x[0], s->x[1], s->x[2]).loss;
+    return eg_optim_minimize(s->optim[0], tape, *loss);
+}
+
+const step_model step_photos[] = {
+    {"faster-rcnn", faster_rcnn, find},
+    {NULL, NULL, NULL},
+};
