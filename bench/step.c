@@ -12,8 +12,7 @@
 
 enum { WARM_UP = 3, WARM_UP_CAPTURED = 6, QUEUED = 8, MOST_STEPS = 10000, MOST_TOTALS = 40 };
 
-static const step_model *const families[] = {step_images, step_generators, step_texts, step_sounds,
-                                            step_photos};
+static const step_model *const families[] = {step_images, step_generators, step_texts, step_sounds, step_photos};
 static double sample[MOST_STEPS];
 
 int64_t step_size(int64_t full, int64_t small)

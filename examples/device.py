@@ -32,6 +32,8 @@ SIZES = {
                    "--conv-len", "3", "--eval-batches", "1"], ["loss"], 2e-3),
     "neural_gpu": (["--maps", "4", "--relaxed", "2", "--max-length", "3", "--test-length", "2", "--batch", "2"], ["loss"],
                    2e-3),
+    "detect": (["--width", "8", "--hidden", "8", "--shorter", "32", "--longer", "32", "--drawn", "8", "--batch", "2",
+                "--proposals", "8"], ["loss", "objectness"], 2e-3),
     "cvt": (["--size", "tiny", "--batch", "2"], ["loss", "views"], 1e-3),
     "style": (["--size", "32", *SHORT], ["loss", "style"], 2e-2),  # a line search branches on the last bits
     "fast_style": (["--side", "32", "--size", "32", "--width", "0.125", "--drawn", "6", "--batch", "2",
