@@ -24,15 +24,16 @@ static const double mean[3] = {0.485, 0.456, 0.406}, deviation[3] = {0.229, 0.22
 
 /* ---- as nets see them ---- */
 
-static eg_tensor *per_channel(const double *v)
+static eg_tensor *per_channel(const double *v, eg_tensor *beside)
 {
-    return eg_from_values(EG_SHAPE(3, 1, 1), EG_F32, v);
+    eg_tensor *t = eg_from_values(EG_SHAPE(3, 1, 1), EG_F32, v);
+    return t && beside ? eg_to(t, eg_device_of(beside)) : NULL;
 }
 
 static eg_tensor *normal(eg_tensor *photo)
 {
     eg_tensor *x = eg_mul_scalar(eg_cast(photo, EG_F32), 1 / 255.0);
-    return eg_div(eg_sub(x, per_channel(mean)), per_channel(deviation));
+    return eg_div(eg_sub(x, per_channel(mean, x)), per_channel(deviation, x));
 }
 
 eg_tensor *photos_seen(eg_tensor *photo, int64_t shorter, int64_t longer)
@@ -43,8 +44,8 @@ eg_tensor *photos_seen(eg_tensor *photo, int64_t shorter, int64_t longer)
 
 eg_tensor *photos_shown(eg_tensor *seen)
 {
-    eg_tensor *x = eg_add(eg_mul(eg_to(seen, eg_cpu()), per_channel(deviation)), per_channel(mean));
-    return eg_image_to_u8(x);
+    seen = eg_to(seen, eg_cpu());
+    return eg_image_to_u8(eg_add(eg_mul(seen, per_channel(deviation, seen)), per_channel(mean, seen)));
 }
 
 /* ---- layouts ---- */
