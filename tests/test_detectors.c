@@ -63,8 +63,12 @@ static eg_tensor *filled(const char *name, const double *about, int nabout, doub
     }
     double low = 0, spread, fan = (double)n / about[1];
     if (shape.ndim > 1) {
-        bool last =
-            has(name, "cls_logits") || has(name, "bbox_pred") || has(name, "bbox_reg") || has(name, "cls_score");
+        static const char *const within[] = {"cls_logits", "bbox_pred", "bbox_reg", "cls_score"};
+        static const char *const begins[] = {"objectness.", "codes.", "label.", "box."};
+        bool last = false;
+        for (int i = 0; i < 4; i++) {
+            last |= has(name, within[i]) || !strncmp(name, begins[i], strlen(begins[i]));
+        }
         spread = last ? 1 / sqrt(fan) : gain * sqrt(6 / fan);
     } else {
         low = has(name, "weight") || has(name, "running_var");
@@ -78,6 +82,15 @@ static eg_tensor *filled(const char *name, const double *about, int nabout, doub
     free(v);
     return t;
 }
+
+/* What tests/golden/c4.py calls them. */
+#define UNITS(part)                                                                                    \
+    part ".block*_unit*.body.*.*.* " part ".block{1}_unit{2}.unit.body.conv{3+1}.{4:half}.{5} \n" part \
+         ".block*_unit*.shortcut.*.* " part ".block{1}_unit{2}.unit.shortcut.{3:half}.{4} \n"
+static const char c4_names[] = "half: 0=conv 1=norm\n" UNITS("features") UNITS(
+    "stage4") "stem.*.* features.conv1.{1:half}.{2} \n"
+              "conv.* rpn.conv.{1} \nobjectness.* rpn.objectness.{1} \ncodes.* rpn.codes.{1} \nlabel.* label.{1} \n"
+              "box.* box.{1} \nmask.3.* mask.out.{1} \nmask.*.* mask.conv{1+1}.{2} \n";
 
 /* The net with weights that come in under torchvision's names, in f64. */
 static void fill(eg_module *net, const eg_tensors *file, const char *name, double gain)
@@ -95,7 +108,7 @@ static void fill(eg_module *net, const eg_tensors *file, const char *name, doubl
             EGT_OK(eg_tensors_set(theirs, key, filled(key, about, (int)eg_numel(t), gain)));
         }
     }
-    eg_tensors *ours = eg_tensors_renamed(theirs, eg_detector_names(net));
+    eg_tensors *ours = eg_tensors_renamed(theirs, has(name, "c4") ? c4_names : eg_detector_names(net));
     /* Norms that never learn have no counter there. */
     EGT_OK(eg_module_load_state(net, ours, .allow_missing = !strcmp(name, "mask_rcnn")));
     EGT_OK(eg_module_to(net, EG_F64));
@@ -167,7 +180,7 @@ static void as_theirs(eg_module *net, const char *name)
     char key[64];
     snprintf(key, sizeof key, "%s/rate_gain", name);
     eg_tensor *how = eg_tensors_get(file, key);
-    bool masks = !strcmp(name, "mask_rcnn");
+    bool masks = has(name, "mask");
     EGT_CHECK(net && how);
     fill(net, file, name, eg_get(how, 1));
     make_batch(EG_F64);
@@ -204,6 +217,25 @@ EGT(mask_rcnn_as_torchvision)
 EGT(retinanet_as_torchvision)
 {
     as_theirs(eg_retinanet_new(CLASSES, .layers = 18, .width = WIDTH, .anchor = ANCHOR, .found = FOUND), "retinanet");
+}
+
+EGT(c4_as_written_out)
+{
+    as_theirs(eg_faster_rcnn_c4_new(CLASSES, .width = WIDTH, .anchor = 16, .proposals = 20, .anchor_samples = ALL,
+                                    .box_samples = ALL, .found = FOUND, .frozen_norms = true),
+              "faster_rcnn_c4");
+}
+
+EGT(c4_with_masks)
+{
+    as_theirs(eg_mask_rcnn_c4_new(CLASSES, .width = WIDTH, .anchor = 16, .proposals = 20, .anchor_samples = ALL,
+                                  .box_samples = ALL, .found = FOUND, .frozen_norms = true),
+              "mask_rcnn_c4");
+    eg_module *net = eg_faster_rcnn_c4_new(CLASSES);
+    EGT_REFUSED(eg_detector_names(net), EG_EINVAL, "nobody else");
+    EGT_OK(eg_module_free(net));
+    EGT_REFUSED(eg_faster_rcnn_c4_new(CLASSES, .hidden = 8), EG_EINVAL, "no place for hidden");
+    EGT_REFUSED(eg_faster_rcnn_c4_new(CLASSES, .layers = 18), EG_EINVAL, "18 layers");
 }
 
 /* ---- in f32, sampled, and in other forms ---------------------------------------------------------- */
@@ -313,6 +345,10 @@ EGT(frozen_parts)
 
 EGT(known_sizes)
 {
+    eg_module *c4 = eg_faster_rcnn_c4_new(90, .layers = 101);
+    EGT_EQ(eg_module_numel(c4), 42500160 + 4756040 + 924099);
+    EGT_EQ(eg_module_numel(eg_module_find(c4, "features")) + eg_module_numel(eg_module_find(c4, "stage4")), 42500160);
+    EGT_OK(eg_module_free(c4));
     eg_module *net = eg_faster_rcnn_new(90);
     EGT_EQ(eg_module_numel(net), 41808406);
     EGT_OK(eg_module_free(net));
@@ -336,7 +372,7 @@ EGT(masks_of_boxes)
     EGT_CHECK(eg_get(m, 600) == 1); /* what is outside of the photo is left out */
     eg_tensor *none = eg_detection_masks(eg_zeros(EG_SHAPE(0, 4), EG_F32), eg_zeros(EG_SHAPE(0, 28, 28), EG_F32), 4, 5);
     EGT_CHECK(none && eg_numel(none) == 0 && eg_size(none, 1) == 4);
-    EGT_REFUSED(eg_detection_masks(box, eg_ones(EG_SHAPE(2, 27, 28), EG_F32), 20, 30), EG_ESHAPE, "[k, 28, 28]");
+    EGT_REFUSED(eg_detection_masks(box, eg_ones(EG_SHAPE(2, 27, 28), EG_F32), 20, 30), EG_ESHAPE, "[k, S, S]");
     EGT_REFUSED(eg_detection_masks(box, eg_ones(EG_SHAPE(2, 28, 28), EG_F64), 20, 30), EG_EDTYPE, "f32");
     EGT_REFUSED(eg_detection_masks(box, eg_ones(EG_SHAPE(2, 28, 28), EG_F32), 0, 30), EG_EINVAL, "0 x 30");
     eg_tensor *far = eg_mul_scalar(box, 1e6);

@@ -17,20 +17,44 @@ typedef struct options {
     bool frozen_norms, evaluate;
 } options;
 
+static const struct {
+    const char *name;
+    eg_module *(*make)(int64_t classes, const eg_detector_options *o);
+    bool hidden, proposals, masks; /* takes these */
+    int least_layers;
+} nets[] = {
+    {"faster-rcnn", eg_faster_rcnn_new_with, true, true, false, 18},
+    {"mask-rcnn", eg_mask_rcnn_new_with, true, true, true, 18},
+    {"faster-rcnn-c4", eg_faster_rcnn_c4_new_with, false, true, false, 50},
+    {"mask-rcnn-c4", eg_mask_rcnn_c4_new_with, false, true, true, 50},
+    {"retinanet", eg_retinanet_new_with, false, false, false, 18},
+};
+
+static int net_of(const options *o)
+{
+    int i = 0;
+    while (strcmp(nets[i].name, o->net)) {
+        i++;
+    }
+    return i;
+}
+
 static eg_module *net_new(const options *o, int64_t classes, bool smoke)
 {
-    eg_detector_options d = {.size = sizeof d,
-                             .layers = smoke ? 18 : (int)o->layers,
-                             .width = smoke ? 16 : o->width,
-                             .anchor = o->anchor,
-                             .frozen_norms = o->frozen_norms,
-                             .frozen_stages = (int)o->frozen_stages};
-    if (!strcmp(o->net, "retinanet")) {
-        return eg_retinanet_new_with(classes, &d);
-    }
-    d.hidden = smoke ? 32 : o->hidden;
-    d.proposals = smoke ? 50 : o->proposals;
-    return o->photos.masks ? eg_mask_rcnn_new_with(classes, &d) : eg_faster_rcnn_new_with(classes, &d);
+    int i = net_of(o), layers = smoke ? 18 : (int)o->layers;
+    const eg_detector_options d = {.size = sizeof d,
+                                   .layers = layers > nets[i].least_layers ? layers : nets[i].least_layers,
+                                   .width = smoke ? 16 : o->width,
+                                   .hidden = !nets[i].hidden ? 0
+                                             : smoke         ? 32
+                                                             : o->hidden,
+                                   .proposals = !nets[i].proposals ? 0
+                                                : smoke            ? 50
+                                                                   : o->proposals,
+                                   .anchor = o->anchor,
+                                   .frozen_norms = o->frozen_norms,
+                                   .frozen_stages = (int)o->frozen_stages};
+    return nets[i].make(classes, &d);
 }
 
 static eg_optim *optim_new(eg_run *run, const options *o, eg_module *net, int64_t steps)
@@ -172,7 +196,7 @@ static eg_status work(eg_run *run, void *user)
     const eg_run_settings *s = eg_run_settings_of(run);
     int words;
     char *const *files = eg_run_operands(run, &words);
-    o.photos.masks = !strcmp(o.net, "mask-rcnn");
+    o.photos.masks = nets[net_of(&o)].masks;
     o.photos.batch = s->batch;
     if (s->smoke) {
         o.photos.shorter = 64;
@@ -189,8 +213,10 @@ int main(int argc, char **argv)
 {
     options o;
     const eg_flag flags[] = {
-        EG_FLAG_CHOICE("net", &o.net, "faster-rcnn", "faster-rcnn|mask-rcnn|retinanet", "what finds"),
-        EG_FLAG_INTEGER("layers", &o.layers, "18", 18, 152, "of its residual net: 18, 34, 50, 101 or 152"),
+        EG_FLAG_CHOICE("net", &o.net, "faster-rcnn", "faster-rcnn|mask-rcnn|faster-rcnn-c4|mask-rcnn-c4|retinanet",
+                       "what finds"),
+        EG_FLAG_INTEGER("layers", &o.layers, "18", 18, 152,
+                        "of its residual net: 18, 34, 50, 101 or 152; of C4 50 at least"),
         EG_FLAG_INTEGER("width", &o.width, "128", 8, 1024, "channels of the pyramid of features; published: 256"),
         EG_FLAG_INTEGER("hidden", &o.hidden, "512", 8, 8192,
                         "width of the dense layers that look again; published: 1024"),

@@ -1,5 +1,5 @@
-"""detectors.safetensors: torchvision's Faster R-CNN, Mask R-CNN and RetinaNet, all small: losses, what three steps of
-SGD make of them, and what is found on photos.
+"""detectors.safetensors: torchvision's Faster R-CNN, Mask R-CNN and RetinaNet, all small, and those of c4.py: losses,
+what three steps of SGD make of them, and what is found on photos.
 
     python3 detectors.py [FILE]
 
@@ -23,6 +23,7 @@ from torchvision.ops import MultiScaleRoIAlign
 from torchvision.ops.feature_pyramid_network import LastLevelMaxPool, LastLevelP6P7
 from torchvision.ops.misc import FrozenBatchNorm2d
 
+from c4 import C4
 from nets import hashed
 
 WIDTH, HIDDEN, CLASSES, ANCHOR, FOUND, ALL = 16, 24, 3, 8, 12, 100000
@@ -37,7 +38,8 @@ def spread(name, shape, gain):
     """Of tensors with axes, by what they do: nets that hardly say anything find nothing, and those that shout find
     nothing but sure things."""
     fan = shape.numel() // shape[0]
-    last = any(part in name for part in ("cls_logits", "bbox_pred", "bbox_reg", "cls_score"))
+    last = any(part in name for part in ("cls_logits", "bbox_pred", "bbox_reg", "cls_score")) \
+        or name.startswith(("objectness.", "codes.", "label.", "box."))
     return 1 / fan ** .5 if last else gain * (6 / fan) ** .5
 
 
@@ -116,6 +118,8 @@ def targets(first):
 
 def run(net, images, wanted=None):
     """What detectors do between resizing and resizing back."""
+    if isinstance(net, C4):
+        return (None, net.losses(images, wanted)) if wanted else (net.find(images), {})
     features = net.backbone(images.tensors)
     if not isinstance(net, RetinaNet):
         proposals, first = net.rpn(images, features, wanted)
@@ -143,7 +147,9 @@ def keep(name, make, first, rate, gain):
     out[f"{name}/rate_gain"] = torch.tensor([rate, gain], dtype=torch.float64)
     images, wanted = photos(), targets(first)
     net.train()
-    sgd = torch.optim.SGD(net.parameters(), lr=rate)
+    if isinstance(net, C4):
+        freeze(net)
+    sgd = torch.optim.SGD([p for p in net.parameters() if p.requires_grad], lr=rate)
     losses = {}
     for _ in range(3):
         parts = run(net, images, wanted)[1]
@@ -164,9 +170,17 @@ def keep(name, make, first, rate, gain):
         out[f"{name}/found/{i}/labels"] = f["labels"] - first
         if "masks" in f:
             out[f"{name}/found/{i}/masks"] = f["masks"][:, 0]
-            whole = net.roi_heads and paste(f["masks"], f["boxes"], SIZES[i])
+            whole = paste(f["masks"], f["boxes"], SIZES[i])
             out[f"{name}/found/{i}/pixels"] = (whole[:, 0] > .5).to(torch.uint8)
     print(name, {k: [round(x, 4) for x in v] for k, v in losses.items()})
+
+
+def freeze(net):
+    for m in net.modules():
+        if isinstance(m, nn.BatchNorm2d):
+            m.eval()
+            m.weight.requires_grad_(False)
+            m.bias.requires_grad_(False)
 
 
 def paste(masks, boxes, size):
@@ -177,6 +191,8 @@ def paste(masks, boxes, size):
 keep("faster_rcnn", faster, 1, 1e-3, 1.)
 keep("mask_rcnn", mask, 1, 1e-3, .75)
 keep("retinanet", retina, 0, 1e-3, .7)
+keep("faster_rcnn_c4", lambda: C4(CLASSES, WIDTH, 16, 20, FOUND, False), 0, 1e-4, .7)
+keep("mask_rcnn_c4", lambda: C4(CLASSES, WIDTH, 16, 20, FOUND, True), 0, 1e-4, .7)
 save_file({k: v.contiguous() for k, v in out.items()},
           sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                                              "detectors.safetensors"))

@@ -38,7 +38,8 @@ SILENT = {"eg_dataset_next", "eg_cache_get", "eg_device_of", "eg_device_data", "
 # Nets of millions of weights: their options are checked by what the small ones of models/vision.h have in common.
 SMALL_NETS = {"eg_model_forward", "eg_lenet_new_with", "eg_cifarnet_new_with", "eg_resnet_cifar_v1_new_with",
               "eg_resnet_cifar_v2_new_with", "eg_mobilenet_v1_new_with", "eg_mobilenet_v2_new_with"}
-LARGE_NETS = {"eg_faster_rcnn_new_with", "eg_mask_rcnn_new_with", "eg_retinanet_new_with"}
+LARGE_NETS = {"eg_faster_rcnn_new_with", "eg_mask_rcnn_new_with", "eg_retinanet_new_with",
+              "eg_faster_rcnn_c4_new_with", "eg_mask_rcnn_c4_new_with"}
 NEEDED = {"kernel": "1", "sizes": "{8}", "batch": "1", "steps": "2"}  # fields whose 0 is refused
 COUNTS = {"n", "count", "nin", "nout", "most", "m", "bytes", "size", "columns", "fields", "nc", "nl"}
 

@@ -51,14 +51,23 @@ EG_API eg_module *eg_faster_rcnn_new_with(int64_t classes, const eg_detector_opt
 /* He et al. 2017: the same, and masks of 28 x 28 cells. 44,454,513 parameters with 90 classes. */
 EG_API eg_module *eg_mask_rcnn_new_with(int64_t classes, const eg_detector_options *options);
 #define eg_mask_rcnn_new(...) EG_DETECTOR_NEW_(eg_mask_rcnn_new_with, __VA_ARGS__, )
+/* Both over one level of features of stride 16, with masks 8, as TensorFlow's object detection has them: what the
+ * fourth stage of a residual net as eg_resnet_v1_new has it (.layers 50, 101, 152, 200) makes of 7 x 7 cells looks
+ * again; masks have 33 x 33 cells. Here zeros stand for .width 512, .anchor 64, of four sizes, .proposals 300,
+ * .box_samples 64, .found 300, .iou_threshold 0.6; .hidden is not for them (EG_EINVAL). Losses of where boxes are count
+ * twice, those of masks four times. 48,180,299 parameters of 101 layers, with 90 classes. */
+EG_API eg_module *eg_faster_rcnn_c4_new_with(int64_t classes, const eg_detector_options *options);
+#define eg_faster_rcnn_c4_new(...) EG_DETECTOR_NEW_(eg_faster_rcnn_c4_new_with, __VA_ARGS__, )
+EG_API eg_module *eg_mask_rcnn_c4_new_with(int64_t classes, const eg_detector_options *options);
+#define eg_mask_rcnn_c4_new(...) EG_DETECTOR_NEW_(eg_mask_rcnn_c4_new_with, __VA_ARGS__, )
 /* Lin et al. 2017, "Focal Loss for Dense Object Detection": anchors of nine shapes per place, at strides 8 to 128, are
  * objects or not. .hidden, .proposals, .anchor_samples and .box_samples are not for it (EG_EINVAL). 34,068,119
  * parameters with 91 classes. */
 EG_API eg_module *eg_retinanet_new_with(int64_t classes, const eg_detector_options *options);
 #define eg_retinanet_new(...) EG_DETECTOR_NEW_(eg_retinanet_new_with, __VA_ARGS__, )
 
-/* Map of torchvision's names (eg_tensors_renamed) for a net of these; EG_EINVAL, NULL for others. Of Faster and Mask
- * R-CNN torchvision's class 0 is none of the objects, so its classes are one more. */
+/* Map of torchvision's names (eg_tensors_renamed) for a net of these; EG_EINVAL, NULL for others, also those of C4. Of
+ * Faster and Mask R-CNN torchvision's class 0 is none of the objects, so its classes are one more. */
 EG_API const char *eg_detector_names(const eg_module *m);
 
 /* ---- learning ---------------------------------------------------------------------------------- */
@@ -95,17 +104,17 @@ typedef struct eg_detections {
     eg_tensor *boxes;  /* f32 [N, K, 4] */
     eg_tensor *scores; /* f32 [N, K]; 0 behind the last */
     eg_tensor *labels; /* i64 [N, K]; -1 behind the last */
-    eg_tensor *masks;  /* f32 [N, K, 28, 28]: of each cell of the box how likely it is the object; NULL: not Mask R-CNN
-                        */
+    eg_tensor *masks;  /* f32 [N, K, S, S]: of each cell of the box how likely it is the object, S 28, of C4 33; NULL:
+                          not  Mask R-CNN */
 } eg_detections;
 
 /* What the net finds. sizes as in eg_detector_batch, or NULL. For a net in eval mode, whose batch norms then are those
  * of all photos. Waits for the device. */
 EG_API eg_detections eg_detector_find(eg_module *m, eg_tensor *images, eg_tensor *sizes);
-/* Those of photo i alone, without what is behind the last: boxes [k, 4], scores [k], labels [k], masks [k, 28, 28].
+/* Those of photo i alone, without what is behind the last: boxes [k, 4], scores [k], labels [k], masks [k, S, S].
  * Waits for the device. EG_EINDEX: no such photo. */
 EG_API eg_detections eg_detections_at(const eg_detections *found, int64_t i);
-/* Masks of a photo's boxes [k, 4], f32 [k, 28, 28], in its own pixels, on the CPU: u8 [k, height, width], 1 where an
+/* Masks of a photo's boxes [k, 4], f32 [k, S, S], in its own pixels, on the CPU: u8 [k, height, width], 1 where an
  * object is likelier than not. EG_ESHAPE, EG_EDTYPE for others; EG_EINVAL: sides below 1 or beyond 2^15, a box
  * that lies further away than 4 times both sides. */
 EG_API eg_tensor *eg_detection_masks(eg_tensor *boxes, eg_tensor *masks, int64_t height, int64_t width);

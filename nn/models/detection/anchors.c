@@ -3,7 +3,7 @@
 
 #include "nn/models/detection/detection.h"
 
-eg_tensor *eg__anchors(const eg__levels *l, const eg__batch *b, double smallest, int each, int64_t *counts)
+eg_tensor *eg__anchors(const eg__levels *l, const eg__batch *b, const eg__anchor_plan *plan, int64_t *counts)
 {
     eg_tensor *all[EG__LEVELS_MOST];
     for (int k = 0; k < l->count; k++) {
@@ -12,14 +12,14 @@ eg_tensor *eg__anchors(const eg__levels *l, const eg__batch *b, double smallest,
             .size = sizeof o,
             .ratios = {0.5, 1, 2},
             .stride = {(double)(eg_size(b->images, 2) / height), (double)(eg_size(b->images, 3) / width)},
-            .rounded = true};
-        for (int i = 0; i < each; i++) {
-            double size = ldexp(smallest, k) * exp2((double)i / each);
-            o.sizes[i] = each > 1 ? floor(size + 1e-9) : size;
+            .rounded = plan->rounded};
+        for (int i = 0; i < plan->each; i++) {
+            double size = ldexp(plan->smallest, k) * pow(plan->growth, i);
+            o.sizes[i] = plan->rounded && i ? floor(size + 1e-9) : size;
         }
         eg_tensor *anchors = eg_anchors_with(height, width, &o);
         all[k] = anchors ? eg_cast(eg_to(anchors, eg_device_of(b->images)), b->dtype) : NULL;
-        counts[k] = height * width * 3 * each;
+        counts[k] = height * width * 3 * plan->each;
     }
     return eg__rows_joined(all, l->count);
 }

@@ -103,8 +103,7 @@ static eg_tensor *real(eg_tensor *boxes, eg_tensor *labels)
 {
     eg_tensor *high = eg_slice(boxes, 1, 2, 4, 1), *low = eg_slice(boxes, 1, 0, 2, 1);
     eg_tensor *sized = eg_all(eg_gt(high, low), .axes = EG_AXES(1));
-    eg_tensor *all = eg_nonzero(eg_logical_and(sized, eg_ge_scalar(labels, 0)));
-    return all ? eg_reshape(all, EG_SHAPE(-1)) : NULL;
+    return eg__rows_with(eg_logical_and(sized, eg_ge_scalar(labels, 0)));
 }
 
 eg_status eg__batch_objects(const char *op, eg_tensor *boxes, eg_tensor *labels, eg_tensor *masks, int64_t classes,

@@ -6,8 +6,15 @@ static eg_tensor *candidates(eg_tensor *boxes, eg_tensor *scores, double thresho
 {
     eg_tensor *sides = eg_sub(eg_slice(boxes, 1, 2, 4, 1), eg_slice(boxes, 1, 0, 2, 1));
     eg_tensor *sized = eg_all(eg_ge_scalar(sides, 1e-2), .axes = EG_AXES(1));
-    eg_tensor *rows = eg_nonzero(eg_logical_and(sized, eg_gt_scalar(scores, threshold)));
-    return rows ? eg_reshape(rows, EG_SHAPE(-1)) : NULL;
+    return eg__rows_with(eg_logical_and(sized, eg_gt_scalar(scores, threshold)));
+}
+
+eg_tensor *eg__labels_of_rows(eg_tensor *boxes, int64_t classes)
+{
+    int64_t n = eg_size(boxes, 0);
+    eg_tensor *one = eg_arange(0, (double)classes, 1, EG_I64);
+    eg_tensor *all = one ? eg_expand(eg_to(one, eg_device_of(boxes)), EG_SHAPE(n, classes)) : NULL;
+    return all ? eg_reshape(all, EG_SHAPE(n * classes)) : NULL;
 }
 
 eg__found eg__choose(eg_tensor *boxes, eg_tensor *scores, eg_tensor *labels, const double *size,

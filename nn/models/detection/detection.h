@@ -5,7 +5,7 @@
 
 #include "nn/models/parts.h"
 
-enum { EG__LEVELS_MOST = 5, EG__PHOTOS_MOST = 256, EG__MASK_SIDE = 28 };
+enum { EG__LEVELS_MOST = 5, EG__PHOTOS_MOST = 256, EG__MASK_SIDE = 28, EG__C4_MASK_SIDE = 33 };
 
 /* ---- features ----------------------------------------------------------------------------------- */
 
@@ -14,6 +14,11 @@ typedef struct eg__levels {
     eg_tensor *x[EG__LEVELS_MOST];
     int count;
 } eg__levels;
+
+/* Freezes the first stages of a residual net, or of a part of it, and its norms, as options say. */
+eg_status eg__trunk_freeze(eg_module *trunk, const eg_detector_options *o);
+/* What it makes, what is frozen in eval mode; and in stage[0..3], unless that is NULL, what its stages make. */
+eg_tensor *eg__trunk_run(eg_module *trunk, const eg_detector_options *o, eg_tensor *x, eg_tensor **stage);
 
 /* A residual net and a pyramid over the stages that it has from `first` on (1: stride 4), and above them one level by a
  * pool, or two by convolutions. */
@@ -51,9 +56,14 @@ typedef struct eg__dense {
     int levels;
 } eg__dense;
 
-/* sizes anchors of `each` sizes, growing by 2^(1 / each), and three shapes per place; strides are whole numbers of
- * pixels of the images. */
-eg_tensor *eg__anchors(const eg__levels *l, const eg__batch *b, double smallest, int each, int64_t *counts);
+/* Anchors of three shapes per place, each in so many sizes, the larger ones `growth` times the one before; a level's
+ * are twice those of the level before. Strides are whole numbers of pixels of the images. rounded: as torchvision's. */
+typedef struct eg__anchor_plan {
+    double smallest, growth;
+    int each;
+    bool rounded;
+} eg__anchor_plan;
+eg_tensor *eg__anchors(const eg__levels *l, const eg__batch *b, const eg__anchor_plan *plan, int64_t *counts);
 /* What a head makes of a level, [N, anchors * last, H, W], as rows [N, H * W * anchors, last]. */
 eg_tensor *eg__rows_of(eg_tensor *x, int64_t last, eg_dtype dtype);
 /* Rows of all levels, behind each other. */
@@ -61,12 +71,39 @@ eg_tensor *eg__rows_joined(eg_tensor *const *rows, int count);
 
 /* ---- first stage -------------------------------------------------------------------------------- */
 
-eg_module *eg__rpn_new(int64_t width, int64_t anchors);
+/* Numbers in which first stages differ. */
+typedef struct eg__first_stage {
+    double weights[4]; /* of codes */
+    double beta;       /* of smooth L1 */
+    bool pairs;        /* two logits of each anchor, of nothing and of something, whose difference counts */
+} eg__first_stage;
+
+/* From `in` channels; `width` within. */
+eg_module *eg__rpn_new(int64_t in, int64_t width, int64_t anchors, const eg__first_stage *how);
 bool eg__rpn_run(eg_module *m, const eg__levels *l, eg_dtype dtype, eg__dense *made);
-/* The boxes of photo i that may hold an object, [P, 4], cut to it. */
-eg_tensor *eg__propose(const eg__dense *made, const eg__batch *b, int64_t i, int64_t most);
+/* The boxes of photo i that may hold an object, [P, 4], cut to it: at most `before` of each level are looked at. */
+eg_tensor *eg__propose(const eg_module *m, const eg__dense *made, const eg__batch *b, int64_t i, int64_t before,
+                       int64_t most);
 /* Adds what there is to learn to the losses; the sum is not its matter. */
-bool eg__rpn_losses(const eg__dense *made, const eg__batch *b, const eg_detector_options *o, eg_detector_losses *l);
+bool eg__rpn_losses(const eg_module *m, const eg__dense *made, const eg__batch *b, int64_t samples,
+                    eg_detector_losses *l);
+
+/* ---- what a second stage learns from ------------------------------------------------------------ */
+
+/* Boxes of all photos: of each its photo, its label, 0 for nothing, which box it should be, and the number of that
+ * one's mask among those of the batch. */
+typedef struct eg__sampled {
+    eg_tensor *boxes, *photo, *labels, *wanted, *mask;
+} eg__sampled;
+/* Of at most `most` proposals a photo and its own objects so many, at most a quarter of them objects. */
+bool eg__sample(const eg_module *rpn, const eg__dense *made, const eg__batch *b, int64_t before, int64_t most,
+                int64_t samples, eg__sampled *s);
+/* Masks of all objects, [M, H, W]. */
+eg_tensor *eg__masks_of_batch(const eg__batch *b);
+/* The photo's number for each of its boxes. */
+eg_tensor *eg__photo_numbers(eg_tensor *boxes, int64_t i);
+/* Rows of x [n] that are not 0: [k] i64. */
+eg_tensor *eg__rows_with(eg_tensor *x);
 
 /* ---- second stage ------------------------------------------------------------------------------- */
 
@@ -98,16 +135,20 @@ typedef struct eg__found {
     eg_tensor *boxes, *scores, *labels, *masks, *from;
 } eg__found;
 
+/* The classes of rows [n * classes] of n boxes, on the boxes' device. */
+eg_tensor *eg__labels_of_rows(eg_tensor *boxes, int64_t classes);
 /* Of boxes [n, 4], scores [n], classes [n] those above the threshold that are boxes, suppressed by class. */
 eg__found eg__choose(eg_tensor *boxes, eg_tensor *scores, eg_tensor *labels, const double *size,
                      const eg_detector_options *o);
 
 /* ---- kinds of nets ------------------------------------------------------------------------------ */
 
-/* Known by .members, as kinds of lists are. */
 typedef struct eg__detector_kind {
     eg_module_kind base;
-    const char *names; /* map of torchvision's */
+    const char *names;            /* map of torchvision's; NULL: none is */
+    bool masks;                   /* learns and finds them */
+    bool no_hidden, no_proposals; /* has no place for these, and what is sampled of them */
+    eg_detector_options usual;    /* what zeros stand for */
     bool (*losses)(eg_module *m, const eg__batch *b, eg_detector_losses *l);
     bool (*find)(eg_module *m, const eg__batch *b, eg__found *each);
 } eg__detector_kind;
@@ -120,10 +161,10 @@ typedef struct eg__detector {
     eg_module *features;
 } eg__detector;
 
-extern const eg__detector_kind eg__rcnn_kind, eg__mask_rcnn_kind, eg__retinanet_kind;
+extern const eg__detector_kind eg__rcnn_kind, eg__mask_rcnn_kind, eg__c4_kind, eg__mask_c4_kind, eg__retinanet_kind;
 
 /* Options of any of them, filled in; false after a failure. */
-bool eg__detector_options(const char *op, int64_t classes, const eg_detector_options *given, bool two_stages,
+bool eg__detector_options(const eg__detector_kind *kind, int64_t classes, const eg_detector_options *given,
                           eg_detector_options *o);
 
 #endif

@@ -20,24 +20,28 @@ static bool in_order(const eg_detector_options *o)
            o->frozen_stages >= 0 && o->frozen_stages <= 5;
 }
 
-bool eg__detector_options(const char *op, int64_t classes, const eg_detector_options *given, bool two_stages,
+bool eg__detector_options(const eg__detector_kind *kind, int64_t classes, const eg_detector_options *given,
                           eg_detector_options *o)
 {
+    const char *op = kind->base.name;
+    const eg_detector_options *u = &kind->usual;
     eg__options(o, sizeof *o, given);
-    if (!two_stages && (o->hidden || o->proposals || o->anchor_samples || o->box_samples)) {
-        eg_fail(EG_EINVAL, op, "this net has no place for hidden, proposals, anchor_samples or box_samples");
+    if ((kind->no_hidden && o->hidden) ||
+        (kind->no_proposals && (o->proposals || o->anchor_samples || o->box_samples))) {
+        eg_failf(EG_EINVAL, op, "this net has no place for hidden%s",
+                 kind->no_proposals ? ", proposals, anchor_samples or box_samples" : "");
         return false;
     }
     o->layers = o->layers ? o->layers : 50;
     o->channels = o->channels ? o->channels : 3;
-    o->width = o->width ? o->width : 256;
+    o->width = o->width ? o->width : u->width;
     o->hidden = o->hidden ? o->hidden : 1024;
-    o->anchor = o->anchor != 0 ? o->anchor : 32;
+    o->anchor = o->anchor != 0 ? o->anchor : u->anchor;
     o->anchor_samples = o->anchor_samples ? o->anchor_samples : 256;
-    o->box_samples = o->box_samples ? o->box_samples : 512;
-    o->found = o->found ? o->found : two_stages ? 100 : 300;
+    o->box_samples = o->box_samples ? o->box_samples : u->box_samples;
+    o->found = o->found ? o->found : u->found;
     o->score_threshold = eg__or(o->score_threshold, 0.05);
-    o->iou_threshold = eg__or(o->iou_threshold, 0.5);
+    o->iou_threshold = eg__or(o->iou_threshold, u->iou_threshold);
     if (classes < 1 || classes > 1 << 16 || !in_order(o)) {
         eg_failf(EG_EINVAL, op,
                  "%lld classes, or options, are out of order: counts are 1 or more, thresholds 0..1, "
@@ -52,7 +56,8 @@ bool eg__detector_options(const char *op, int64_t classes, const eg_detector_opt
 
 static const eg__detector_kind *kind_of(const char *op, const eg_module *m)
 {
-    static const eg__detector_kind *const kinds[] = {&eg__rcnn_kind, &eg__mask_rcnn_kind, &eg__retinanet_kind};
+    static const eg__detector_kind *const kinds[] = {&eg__rcnn_kind, &eg__mask_rcnn_kind, &eg__c4_kind,
+                                                     &eg__mask_c4_kind, &eg__retinanet_kind};
     for (int i = 0; m && i < EG__COUNT(kinds); i++) {
         if (m->kind == &kinds[i]->base) {
             return kinds[i];
@@ -66,7 +71,11 @@ static const eg__detector_kind *kind_of(const char *op, const eg_module *m)
 
 const char *eg_detector_names(const eg_module *m)
 {
-    const eg__detector_kind *k = kind_of("eg_detector_names", m);
+    static const char op[] = "eg_detector_names";
+    const eg__detector_kind *k = kind_of(op, m);
+    if (k && !k->names) {
+        eg_failf(EG_EINVAL, op, "nobody else has a %s", m->kind->name);
+    }
     return k ? k->names : NULL;
 }
 
@@ -98,7 +107,7 @@ eg_detector_losses eg_detector_loss_with(eg_module *m, eg_tensor *images, eg_ten
     if (!k) {
         return no_losses;
     }
-    if ((k == &eg__mask_rcnn_kind) != (g.masks != NULL)) {
+    if (k->masks != (g.masks != NULL)) {
         eg_failf(EG_EINVAL, op, g.masks ? "%s learns no masks" : "%s learns from masks, and there are none",
                  m->kind->name);
         return no_losses;
@@ -203,7 +212,7 @@ eg_detections eg_detections_at(const eg_detections *found, int64_t i)
 /* Cells of a box become pixels: half a cell more on each side, so that what is at the border fades. */
 static eg_status paste(eg_tensor *cells, const double *box, int64_t height, int64_t width, uint8_t *to)
 {
-    const double grow = (double)(EG__MASK_SIDE + 2) / EG__MASK_SIDE;
+    const double grow = 1 + 2 / (double)eg_size(cells, 0);
     double x = (box[0] + box[2]) / 2, y = (box[1] + box[3]) / 2;
     double w = (box[2] - box[0]) / 2 * grow, h = (box[3] - box[1]) / 2 * grow;
     int64_t left = (int64_t)(x - w), top = (int64_t)(y - h);
@@ -229,10 +238,10 @@ static eg_status check_masks(const char *op, eg_tensor *boxes, eg_tensor *masks,
                                      : eg_failf(EG_EINVAL, op, "%s are NULL", boxes ? "masks" : "boxes");
     }
     bool fits = eg_ndim(boxes) == 2 && eg_size(boxes, 1) == 4 && eg_ndim(masks) == 3 &&
-                eg_size(masks, 0) == eg_size(boxes, 0) && eg_size(masks, 1) == EG__MASK_SIDE &&
-                eg_size(masks, 2) == EG__MASK_SIDE;
+                eg_size(masks, 0) == eg_size(boxes, 0) && eg_size(masks, 1) == eg_size(masks, 2) &&
+                (eg_size(masks, 1) || !eg_size(masks, 0));
     if (!fits) {
-        return eg_failf(EG_ESHAPE, op, "boxes and masks must be [k, 4] and [k, %d, %d]", EG__MASK_SIDE, EG__MASK_SIDE);
+        return eg_failf(EG_ESHAPE, op, "boxes and masks must be [k, 4] and [k, S, S]");
     }
     if (eg_dtype_of(boxes) != EG_F32 || eg_dtype_of(masks) != EG_F32) {
         return eg_fail(EG_EDTYPE, op, "boxes and masks must be f32");

@@ -12,8 +12,8 @@ typedef struct pyramid {
     eg_module *trunk;
     eg_module *inner[STAGES], *layer[STAGES]; /* 1 x 1 from a stage, 3 x 3 behind the sum; NULL below `first` */
     eg_module *top[2];                        /* of convs: strided */
-    int first, frozen_stages;
-    bool frozen_norms;
+    int first;
+    eg_detector_options o;
 } pyramid;
 
 /* ---- the residual net --------------------------------------------------------------------------- */
@@ -24,8 +24,8 @@ static int stage_of(const eg_module *part)
     return part->name && !strncmp(part->name, "block", 5) ? part->name[5] - '0' : 0;
 }
 
-/* Freezes the first stages: 1, what is in front of the blocks, and then blocks. */
-static eg_status freeze(eg_module *trunk, int stages)
+/* 1: what is in front of the blocks, and then blocks. */
+static eg_status freeze_first(eg_module *trunk, int stages)
 {
     eg_status st = EG_OK;
     for (int i = 0; i < eg_module_count(trunk) && !st; i++) {
@@ -54,22 +54,27 @@ static eg_status freeze_norms(eg_module *trunk)
     return st;
 }
 
-/* What the blocks make, x[0] of the first one. */
-static bool run_trunk(pyramid *p, eg_tensor *x, eg_tensor **stage)
+eg_status eg__trunk_freeze(eg_module *trunk, const eg_detector_options *o)
 {
-    int count = eg_module_count(p->trunk);
+    eg_status st = freeze_first(trunk, o->frozen_stages);
+    return st || !o->frozen_norms ? st : freeze_norms(trunk);
+}
+
+eg_tensor *eg__trunk_run(eg_module *trunk, const eg_detector_options *o, eg_tensor *x, eg_tensor **stage)
+{
+    int count = eg_module_count(trunk);
     for (int i = 0; i < count && x; i++) {
-        eg_module *part = eg_module_at(p->trunk, i);
-        int now = stage_of(part), next = i + 1 < count ? stage_of(eg_module_at(p->trunk, i + 1)) : 0;
-        if ((p->frozen_norms || now < p->frozen_stages) && part->training && eg_module_eval(part)) {
-            return false;
+        eg_module *part = eg_module_at(trunk, i);
+        int now = stage_of(part), next = i + 1 < count ? stage_of(eg_module_at(trunk, i + 1)) : 0;
+        if ((o->frozen_norms || now < o->frozen_stages) && part->training && eg_module_eval(part)) {
+            return NULL;
         }
         x = eg_module_forward(part, x);
-        if (now && next != now) {
+        if (stage && now && next != now) {
             stage[now - 1] = x;
         }
     }
-    return x != NULL;
+    return x;
 }
 
 /* ---- the pyramid -------------------------------------------------------------------------------- */
@@ -108,7 +113,9 @@ eg__levels eg__pyramid_run(eg_module *m, eg_tensor *images)
     pyramid *p = (pyramid *)m;
     eg_tensor *stage[STAGES] = {NULL};
     eg__levels l = {.count = 0};
-    return run_trunk(p, images, stage) && run_levels(p, stage, &l) && run_top(p, &l) ? l : (eg__levels){.count = 0};
+    return eg__trunk_run(p->trunk, &p->o, images, stage) && run_levels(p, stage, &l) && run_top(p, &l)
+               ? l
+               : (eg__levels){.count = 0};
 }
 
 /* ---- the module --------------------------------------------------------------------------------- */
@@ -141,7 +148,7 @@ static eg_module *conv(int64_t in, int64_t out, int64_t kernel, int64_t stride)
 static eg_module *finish(pyramid *p)
 {
     eg_module *m = eg_module_finish(&p->base);
-    if (m && (freeze(p->trunk, p->frozen_stages) || (p->frozen_norms && freeze_norms(p->trunk)))) {
+    if (m && eg__trunk_freeze(p->trunk, &p->o)) {
         eg_module_free(m);
         return NULL;
     }
@@ -155,8 +162,7 @@ eg_module *eg__pyramid_new(const eg_detector_options *o, int first, bool convs)
         return NULL;
     }
     p->first = first;
-    p->frozen_stages = o->frozen_stages;
-    p->frozen_norms = o->frozen_norms;
+    p->o = *o;
     p->trunk = eg_resnet_new(o->layers, .channels = o->channels, .classes = EG_NO_CLASSES, .no_global_pool = true);
     for (int s = first - 1; s < STAGES; s++) {
         p->inner[s] = conv((int64_t)(o->layers < 50 ? 64 : 256) << s, o->width, 1, 1);

@@ -17,7 +17,7 @@ static bool first_stage(rcnn *r, const eg__batch *b, eg__levels *l, eg__dense *m
     if (!l->count) {
         return false;
     }
-    made->anchors = eg__anchors(l, b, r->d.o.anchor, 1, made->counts);
+    made->anchors = eg__anchors(l, b, &(eg__anchor_plan){r->d.o.anchor, 1, 1, true}, made->counts);
     return eg__rpn_run(r->rpn, l, b->dtype, made);
 }
 
@@ -36,72 +36,29 @@ static int64_t proposals(const rcnn *r)
     return r->d.o.proposals ? r->d.o.proposals : r->d.base.training ? 2000 : 1000;
 }
 
-/* The photo's number for each of its boxes. */
-static eg_tensor *numbers(eg_tensor *boxes, int64_t i)
-{
-    eg_tensor *n = boxes ? eg_full(EG_SHAPE(eg_size(boxes, 0)), (double)i, EG_I64) : NULL;
-    return n ? eg_to(n, eg_device_of(boxes)) : NULL;
-}
-
 /* ---- learning ----------------------------------------------------------------------------------- */
 
-/* Boxes to learn from, of all photos: of each its photo, its label, 0 for nothing, which box it should be, and the
- * number of that one's mask among those of the batch. */
-typedef struct lesson {
-    eg_tensor *boxes[EG__PHOTOS_MOST], *photo[EG__PHOTOS_MOST], *labels[EG__PHOTOS_MOST], *wanted[EG__PHOTOS_MOST],
-        *mask[EG__PHOTOS_MOST];
-} lesson;
+/* What was sampled, in the order of levels, and which rows are objects. */
+typedef struct ordered {
+    eg__regions regions;
+    eg_tensor *labels, *wanted, *mask, *objects;
+} ordered;
 
-static bool learn_photo(const eg__batch *b, int64_t i, eg_tensor *proposed, const eg_detector_options *o,
-                        int64_t first_mask, lesson *of)
+static bool sample(rcnn *r, const eg__batch *b, const eg__dense *made, ordered *s)
 {
-    const eg__objects *there = &b->of[i];
-    eg_tensor *all = eg_concat((eg_tensor *[]){proposed, there->boxes}, 2, 0);
-    eg_tensor *match = eg_box_match(eg_box_iou(all, there->boxes));
-    eg_box_samples some = match ? eg_box_sample(match, o->box_samples, 0.25) : (eg_box_samples){NULL, NULL};
-    if (!some.positive) {
+    eg__sampled all;
+    if (!eg__sample(r->rpn, made, b, proposals(r), proposals(r), r->d.o.box_samples, &all)) {
         return false;
     }
-    eg_tensor *found = eg_index_select(match, 0, some.positive), *both[2] = {some.positive, some.negative};
-    of->boxes[i] = eg_index_select(all, 0, eg_concat(both, 2, 0));
-    of->photo[i] = numbers(of->boxes[i], i);
-    eg_tensor *none = eg_zeros_like(some.negative), *label = eg_index_select(there->labels, 0, found);
-    of->labels[i] = eg_concat((eg_tensor *[]){eg_add_int(label, 1), none}, 2, 0);
-    of->mask[i] = eg_concat((eg_tensor *[]){eg_add_int(found, first_mask), none}, 2, 0);
-    both[0] = eg_index_select(there->boxes, 0, found);
-    both[1] = eg_index_select(all, 0, some.negative); /* nobody asks for these */
-    of->wanted[i] = eg_concat(both, 2, 0);
-    return of->photo[i] && of->labels[i] && of->mask[i] && of->wanted[i];
-}
-
-/* What was sampled, in the order of levels. */
-typedef struct sampled {
-    eg__regions regions;
-    eg_tensor *labels, *wanted, *mask, *objects; /* objects: rows that are one */
-} sampled;
-
-static bool sample(rcnn *r, const eg__batch *b, const eg__dense *made, sampled *s)
-{
-    lesson of;
-    int64_t masks = 0;
-    for (int64_t i = 0; i < b->count; i++) {
-        eg_tensor *boxes = eg__propose(made, b, i, proposals(r));
-        if (!boxes || !learn_photo(b, i, boxes, &r->d.o, masks, &of)) {
-            return false;
-        }
-        masks += eg_size(b->of[i].boxes, 0);
-    }
-    int n = (int)b->count;
-    s->regions = eg__regions_of(eg_concat(of.boxes, n, 0), eg_concat(of.photo, n, 0));
-    s->labels = eg_index_select(eg_concat(of.labels, n, 0), 0, s->regions.order);
-    s->wanted = eg_index_select(eg_concat(of.wanted, n, 0), 0, s->regions.order);
-    s->mask = eg_index_select(eg_concat(of.mask, n, 0), 0, s->regions.order);
-    s->objects = s->labels ? eg_nonzero(s->labels) : NULL;
-    s->objects = s->objects ? eg_reshape(s->objects, EG_SHAPE(-1)) : NULL;
+    s->regions = eg__regions_of(all.boxes, all.photo);
+    s->labels = eg_index_select(all.labels, 0, s->regions.order);
+    s->wanted = eg_index_select(all.wanted, 0, s->regions.order);
+    s->mask = eg_index_select(all.mask, 0, s->regions.order);
+    s->objects = eg__rows_with(s->labels);
     return s->regions.boxes && s->wanted && s->mask && s->objects;
 }
 
-static bool box_losses(rcnn *r, const sampled *s, const eg__levels *l, eg_detector_losses *losses)
+static bool box_losses(rcnn *r, const ordered *s, const eg__levels *l, eg_detector_losses *losses)
 {
     eg_tensor *logits, *codes;
     if (!second_stage(r, &s->regions, l, &logits, &codes)) {
@@ -118,12 +75,8 @@ static bool box_losses(rcnn *r, const sampled *s, const eg__levels *l, eg_detect
     return losses->label && losses->box;
 }
 
-static bool mask_loss(rcnn *r, const eg__batch *b, const sampled *s, const eg__levels *l, eg_detector_losses *losses)
+static bool mask_loss(rcnn *r, const eg__batch *b, const ordered *s, const eg__levels *l, eg_detector_losses *losses)
 {
-    eg_tensor *masks[EG__PHOTOS_MOST];
-    for (int64_t i = 0; i < b->count; i++) {
-        masks[i] = b->of[i].masks;
-    }
     eg_tensor *labels = eg_index_select(s->labels, 0, s->objects);
     eg__regions g = eg__regions_of(eg_index_select(s->regions.boxes, 0, s->objects),
                                    eg_index_select(s->regions.photo, 0, s->objects));
@@ -132,7 +85,7 @@ static bool mask_loss(rcnn *r, const eg__batch *b, const sampled *s, const eg__l
     }
     eg_tensor *rows = eg_index_select(s->objects, 0, g.order);
     eg_tensor *logits = eg__mask_logits(r->mask, &g, l, eg_index_select(labels, 0, g.order), r->d.classes + 1);
-    losses->mask = eg__mask_loss(logits, &g, eg_concat(masks, (int)b->count, 0), eg_index_select(s->mask, 0, rows));
+    losses->mask = eg__mask_loss(logits, &g, eg__masks_of_batch(b), eg_index_select(s->mask, 0, rows));
     return losses->mask != NULL;
 }
 
@@ -141,9 +94,9 @@ static bool losses(eg_module *m, const eg__batch *b, eg_detector_losses *l)
     rcnn *r = (rcnn *)m;
     eg__levels levels;
     eg__dense made;
-    sampled s;
-    return first_stage(r, b, &levels, &made) && eg__rpn_losses(&made, b, &r->d.o, l) && sample(r, b, &made, &s) &&
-           box_losses(r, &s, &levels, l) && (!r->mask || mask_loss(r, b, &s, &levels, l));
+    ordered s;
+    return first_stage(r, b, &levels, &made) && eg__rpn_losses(r->rpn, &made, b, r->d.o.anchor_samples, l) &&
+           sample(r, b, &made, &s) && box_losses(r, &s, &levels, l) && (!r->mask || mask_loss(r, b, &s, &levels, l));
 }
 
 /* ---- finding ------------------------------------------------------------------------------------ */
@@ -155,8 +108,7 @@ static eg__found choose(const rcnn *r, eg_tensor *boxes, eg_tensor *logits, eg_t
     eg_tensor *scores = eg_slice(eg_softmax(logits, 1), 1, 1, classes + 1, 1);
     codes = eg_slice(eg_reshape(codes, EG_SHAPE(n, classes + 1, 4)), 1, 1, classes + 1, 1);
     eg_tensor *of = eg_box_decode(eg_unsqueeze(boxes, 1), codes, .weights = {10, 10, 5, 5});
-    eg_tensor *label = eg_arange(0, (double)classes, 1, EG_I64);
-    label = label ? eg_expand(eg_to(label, eg_device_of(boxes)), EG_SHAPE(n, classes)) : NULL;
+    eg_tensor *label = eg__labels_of_rows(boxes, classes);
     if (!scores || !of || !label) {
         return (eg__found){.boxes = NULL};
     }
@@ -167,7 +119,7 @@ static eg__found choose(const rcnn *r, eg_tensor *boxes, eg_tensor *logits, eg_t
 /* Masks of what was found on a photo, in its order. */
 static eg_tensor *masks_of(rcnn *r, const eg__found *f, const eg__levels *l, int64_t photo)
 {
-    eg__regions g = eg__regions_of(f->boxes, numbers(f->boxes, photo));
+    eg__regions g = eg__regions_of(f->boxes, eg__photo_numbers(f->boxes, photo));
     if (!g.boxes) {
         return NULL;
     }
@@ -178,8 +130,8 @@ static eg_tensor *masks_of(rcnn *r, const eg__found *f, const eg__levels *l, int
 
 static bool find_photo(rcnn *r, const eg__batch *b, int64_t i, const eg__levels *l, const eg__dense *made, eg__found *f)
 {
-    eg_tensor *logits, *codes, *boxes = eg__propose(made, b, i, proposals(r));
-    eg__regions g = eg__regions_of(boxes, numbers(boxes, i));
+    eg_tensor *logits, *codes, *boxes = eg__propose(r->rpn, made, b, i, proposals(r), proposals(r));
+    eg__regions g = eg__regions_of(boxes, eg__photo_numbers(boxes, i));
     if (!g.boxes || !second_stage(r, &g, l, &logits, &codes)) {
         return false;
     }
@@ -216,30 +168,35 @@ static void members(eg_module *m, eg_members *walk)
     }
 }
 
-#define KIND(name_)                                                                                         \
-    {                                                                                                       \
-        {.size = sizeof(eg_module_kind), .name = name_, .members = members}, .names = eg__names_rcnn,       \
-                                                                             .losses = losses, .find = find \
+#define KIND(name_, masks_)                                                                      \
+    {                                                                                            \
+        {.size = sizeof(eg_module_kind), .name = name_, .members = members},                     \
+            .names = eg__names_rcnn, .masks = masks_, .losses = losses, .find = find, .usual = { \
+                .width = 256,                                                                    \
+                .anchor = 32,                                                                    \
+                .box_samples = 512,                                                              \
+                .found = 100,                                                                    \
+                .iou_threshold = 0.5                                                             \
+            }                                                                                    \
     }
-const eg__detector_kind eg__rcnn_kind = KIND("faster_rcnn"), eg__mask_rcnn_kind = KIND("mask_rcnn");
+const eg__detector_kind eg__rcnn_kind = KIND("faster_rcnn", false), eg__mask_rcnn_kind = KIND("mask_rcnn", true);
 
 static eg_module *make(const eg__detector_kind *kind, int64_t classes, const eg_detector_options *given)
 {
     eg_detector_options o;
-    rcnn *r =
-        eg__detector_options(kind->base.name, classes, given, true, &o) ? eg_module_new(sizeof *r, &kind->base) : NULL;
+    rcnn *r = eg__detector_options(kind, classes, given, &o) ? eg_module_new(sizeof *r, &kind->base) : NULL;
     if (!r) {
         return NULL;
     }
     r->d.o = o;
     r->d.classes = classes;
     r->d.features = eg__pyramid_new(&o, 1, false);
-    r->rpn = eg__rpn_new(o.width, ANCHORS);
+    r->rpn = eg__rpn_new(o.width, o.width, ANCHORS, &(eg__first_stage){{1, 1, 1, 1}, 1.0 / 9, false});
     r->hidden1 = eg_linear_new(o.width * CELLS * CELLS, o.hidden);
     r->hidden2 = eg_linear_new(o.hidden, o.hidden);
     r->label = eg_linear_new(o.hidden, classes + 1);
     r->box = eg_linear_new(o.hidden, 4 * (classes + 1));
-    r->mask = kind == &eg__mask_rcnn_kind ? eg__mask_head_new(o.width, classes + 1) : NULL;
+    r->mask = kind->masks ? eg__mask_head_new(o.width, classes + 1) : NULL;
     return eg_module_finish(&r->d.base);
 }
 

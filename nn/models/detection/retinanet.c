@@ -30,7 +30,7 @@ static bool run(retinanet *r, const eg__batch *b, eg__dense *made)
     made->levels = l.count;
     made->logits = eg__rows_joined(logits, l.count);
     made->codes = eg__rows_joined(codes, l.count);
-    made->anchors = eg__anchors(&l, b, r->d.o.anchor, SIZES, made->counts);
+    made->anchors = eg__anchors(&l, b, &(eg__anchor_plan){r->d.o.anchor, exp2(1.0 / SIZES), SIZES, true}, made->counts);
     return made->logits && made->codes && made->anchors;
 }
 
@@ -39,8 +39,7 @@ static bool run(retinanet *r, const eg__batch *b, eg__dense *made)
 /* Rows with a number of at least this: [k] i64. */
 static eg_tensor *rows_from(eg_tensor *match, double least)
 {
-    eg_tensor *rows = eg_nonzero(eg_ge_scalar(match, least));
-    return rows ? eg_reshape(rows, EG_SHAPE(-1)) : NULL;
+    return eg__rows_with(eg_ge_scalar(match, least));
 }
 
 /* What each anchor should say, [A, classes]; of those that are objects, `which`, a 1. */
@@ -152,10 +151,14 @@ static void members(eg_module *m, eg_members *walk)
     eg_member_child(walk, "box", &r->box);
 }
 
-const eg__detector_kind eg__retinanet_kind = {{.size = sizeof(eg_module_kind), .name = "retinanet", .members = members},
-                                              .names = eg__names_retinanet,
-                                              .losses = losses,
-                                              .find = find};
+const eg__detector_kind eg__retinanet_kind = {
+    {.size = sizeof(eg_module_kind), .name = "retinanet", .members = members},
+    .names = eg__names_retinanet,
+    .no_hidden = true,
+    .no_proposals = true,
+    .usual = {.width = 256, .anchor = 32, .box_samples = 1, .found = 300, .iou_threshold = 0.5},
+    .losses = losses,
+    .find = find};
 
 static eg_module *head(int64_t width, int64_t out)
 {
@@ -183,7 +186,7 @@ static bool doubt(eg_module *m)
 eg_module *eg_retinanet_new_with(int64_t classes, const eg_detector_options *given)
 {
     eg_detector_options o;
-    retinanet *r = eg__detector_options("retinanet", classes, given, false, &o)
+    retinanet *r = eg__detector_options(&eg__retinanet_kind, classes, given, &o)
                        ? eg_module_new(sizeof *r, &eg__retinanet_kind.base)
                        : NULL;
     if (!r) {

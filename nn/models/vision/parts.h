@@ -58,6 +58,10 @@ eg_module *eg__aux_new(const eg__style *s, int64_t in, int64_t places, int64_t c
 bool eg__aux_wanted(const eg_module *m);
 void eg__aux_made(eg_tensor *logits);
 
+/* Stages first .. last - 1 of the four of eg_resnet_v1_new, dilated where they would go beyond the stride; the first
+ * with what is in front of them. */
+eg_module *eg__resnet_v1_stages_new(int layers, int first, int last, int64_t stride, int64_t channels);
+
 /* The multiple of 8 nearest to a number of channels, but no more than a tenth below. */
 int64_t eg__divisible(double channels);
 

@@ -77,11 +77,12 @@ static eg_module *unit_new(const unit *u)
 
 /* ---- nets --------------------------------------------------------------------------------------- */
 
-/* Stages of units; beyond the stride that is asked for they are dilated. */
-static int64_t stages(eg__stack *net, const eg__style *s, const family *f, const shape *of, int64_t most)
+/* Stages first .. last - 1 of units; beyond the stride that is asked for they are dilated. */
+static int64_t stages(eg__stack *net, const eg__style *s, const family *f, const shape *of, int first, int last,
+                      int64_t most)
 {
-    int64_t in = 64, now = 4, rate = 1;
-    for (int stage = 0; stage < 4; stage++) {
+    int64_t in = first ? (int64_t)(of->bottleneck ? 128 : 32) << first : 64, now = (int64_t)4 << first, rate = 1;
+    for (int stage = first; stage < last; stage++) {
         int64_t inner = (int64_t)64 << stage, out = of->bottleneck ? 4 * inner : inner;
         for (int i = 0; i < of->units[stage]; i++) {
             bool strides = f->last_strides ? stage < 3 && i == of->units[stage] - 1 : stage > 0 && i == 0;
@@ -108,6 +109,14 @@ static const shape *shape_of(const family *f, int layers)
     return NULL;
 }
 
+/* What is in front of the stages: a quarter of the sides. */
+static void stem(eg__stack *net, const eg__style *s, const family *f, int64_t channels)
+{
+    eg__stack_add(net, eg__conv_new(s, "conv1", channels, 64, 7, .stride = 2, .pad = 3, .linear = f->norm_first,
+                                    .no_norm = f->norm_first));
+    eg__stack_add(net, eg_named("pool1", eg__max_pool_new(3, 2, f == &torch ? 1 : EG_SAME)));
+}
+
 static eg_module *make(const family *f, int layers, const eg_model_options *given)
 {
     eg_model_options o;
@@ -117,15 +126,29 @@ static eg_module *make(const family *f, int layers, const eg_model_options *give
     }
     eg__style s = eg__style_of(&o, f == &torch ? 0.1 : 1 - 0.997, 1e-5, eg_relu);
     eg__stack net = {.count = 0};
-    eg__stack_add(&net, eg__conv_new(&s, "conv1", o.channels, 64, 7, .stride = 2, .pad = 3, .linear = f->norm_first,
-                                     .no_norm = f->norm_first));
-    eg__stack_add(&net, eg_named("pool1", eg__max_pool_new(3, 2, f == &torch ? 1 : EG_SAME)));
-    int64_t out = stages(&net, &s, f, of, o.output_stride ? o.output_stride : 32);
+    stem(&net, &s, f, o.channels);
+    int64_t out = stages(&net, &s, f, of, 0, 4, o.output_stride ? o.output_stride : 32);
     if (f->norm_first) {
         eg__stack_add(&net, eg_named("postnorm", eg__norm_new(&s, out, false)));
     }
     eg__stack_add(&net, eg__head_new("logits", out, o.classes, 0, &o));
     return eg__begin(eg__stack_end(&net), EG_HE_NORMAL, .fan_out = f == &torch);
+}
+
+eg_module *eg__resnet_v1_stages_new(int layers, int first, int last, int64_t stride, int64_t channels)
+{
+    const shape *of = shape_of(&slim_v1, layers);
+    const eg_model_options o = {.size = sizeof o};
+    if (!of) {
+        return NULL;
+    }
+    eg__style s = eg__style_of(&o, 1 - 0.997, 1e-5, eg_relu);
+    eg__stack net = {.count = 0};
+    if (!first) {
+        stem(&net, &s, &slim_v1, channels);
+    }
+    stages(&net, &s, &slim_v1, of, first, last, stride);
+    return eg__begin(eg__stack_end(&net), EG_HE_NORMAL);
 }
 
 eg_module *eg_resnet_new_with(int layers, const eg_model_options *options)
