@@ -133,6 +133,90 @@ EGT(areas_and_overlaps)
     eg_metrics_free(m);
 }
 
+EGT(whole_sequences)
+{
+    const double said[] = {1, 2, 3, /**/ 1, 2, 4, /**/ 5, 6, 0, /**/ 7, 7, 7};
+    const double there[] = {1, 2, 3, /**/ 1, 2, 3, /**/ 5, 6, -1, /**/ -1, -1, -1};
+    eg_tensor *ids = eg_from_values(EG_SHAPE(4, 3), EG_I64, said), *of = eg_from_values(EG_SHAPE(4, 3), EG_I32, there);
+    eg_metrics *m = eg_metrics_new();
+    EGT_OK(eg_metrics_sequences(m, "s", part(ids, 0, 2), part(of, 0, 2)));
+    EGT_EQ(eg_metrics_value(m, "s"), 0.5);
+    EGT_OK(eg_metrics_sequences(m, "s", part(ids, 2, 4), part(of, 2, 4)));
+    EGT_EQ(eg_metrics_value(m, "s"), 0.75);
+    EGT_REFUSED(eg_metrics_sequences(m, "s", ids, part(of, 0, 2)), EG_ESHAPE, "alike");
+    EGT_REFUSED(eg_metrics_sequences(m, "s", ids, eg_cast(of, EG_F32)), EG_EDTYPE, "f32");
+    eg_metrics_free(m);
+}
+
+/* The scores of one photo, of what counts, in a loop. */
+static void depth_loop(const double *d, const double *t, int n, double scale, double *sums)
+{
+    double s[7] = {0};
+    int known = 0;
+    for (int i = 0; i < n; i++) {
+        if (t[i] > 0.5 && t[i] < 20) {
+            double x = fmin(20, fmax(0.5, d[i] * scale)), off = fmax(x / t[i], t[i] / x), e = x - t[i];
+            s[0] += fabs(e) / t[i];
+            s[1] += e * e / t[i];
+            s[2] += e * e;
+            s[3] += pow(log(x / t[i]), 2);
+            s[4] += off < 1.25;
+            s[5] += off < 1.25 * 1.25;
+            s[6] += off < 1.25 * 1.25 * 1.25;
+            known++;
+        }
+    }
+    for (int k = 0; k < 7; k++) {
+        sums[k] += k == 2 || k == 3 ? sqrt(s[k] / known) : s[k] / known;
+    }
+}
+
+static double middle(const double *v, const double *t, int n)
+{
+    double all[64];
+    int known = 0;
+    for (int i = 0; i < n; i++) {
+        if (t[i] > 0.5 && t[i] < 20) {
+            int k = known++;
+            for (; k && all[k - 1] > v[i]; k--) {
+                all[k] = all[k - 1];
+            }
+            all[k] = v[i];
+        }
+    }
+    return (all[(known - 1) / 2] + all[known / 2]) / 2;
+}
+
+EGT(depths)
+{
+    enum { N = 3, PIXELS = 4 * 15 };
+    double d[N][PIXELS], t[N][PIXELS], sums[2][7] = {{0}};
+    eg_tensor *depth = egt_random(EG_SHAPE(N, 1, 4, 15), EG_F64, 0.2, 25);
+    eg_tensor *truth = eg_mul(depth, egt_random(EG_SHAPE(N, 1, 4, 15), EG_F64, 0.6, 1.7));
+    EGT_OK(eg_to_values(depth, d[0]));
+    EGT_OK(eg_to_values(truth, t[0]));
+    eg_metrics *m = eg_metrics_new();
+    for (int i = 0; i < N; i++) {
+        depth_loop(d[i], t[i], PIXELS, 1, sums[0]);
+        depth_loop(d[i], t[i], PIXELS, middle(t[i], t[i], PIXELS) / middle(d[i], t[i], PIXELS), sums[1]);
+    }
+    EGT_OK(eg_metrics_depth(m, "d", part(depth, 0, 1), part(truth, 0, 1), .least = 0.5, .most = 20));
+    EGT_OK(eg_metrics_depth(m, "d", part(depth, 1, N), part(truth, 1, N), .least = 0.5, .most = 20));
+    EGT_OK(eg_metrics_depth(m, "d", depth, eg_zeros_like(truth))); /* nothing is known */
+    EGT_OK(eg_metrics_depth(m, "m", eg_mul_scalar(depth, 3), truth, .least = 0.5, .most = 20, .median = true));
+    for (int k = 0; k < 7; k++) {
+        EGT_NEAR(eg_metrics_depth_of(m, "d", (eg_depth_score)k), sums[0][k] / N, 1e-12);
+        EGT_NEAR(eg_metrics_depth_of(m, "m", (eg_depth_score)k), sums[1][k] / N, 1e-12);
+    }
+    EGT_NEAR(eg_metrics_value(m, "d"), sums[0][0] / N, 1e-12);
+    EGT_REFUSED(eg_metrics_depth(m, "d", depth, part(truth, 0, 1)), EG_ESHAPE, "alike");
+    EGT_REFUSED(eg_metrics_depth(m, "d", depth, eg_cast(truth, EG_I64)), EG_EDTYPE, "i64");
+    EGT_REFUSED(eg_metrics_depth(m, "d", depth, truth, .least = 3, .most = 2), EG_EINVAL, "from 3 to 2");
+    EGT_CHECK(isnan(eg_metrics_depth_of(m, "d", (eg_depth_score)7)) && egt_said(EG_EINVAL, "score 7"));
+    EGT_CHECK(isnan(eg_metrics_depth_of(m, "x", EG_DEPTH_RMSE)) && egt_said(EG_EINDEX, "x"));
+    eg_metrics_free(m);
+}
+
 EGT(tapes_see_nothing)
 {
     eg_metrics *m = eg_metrics_new();

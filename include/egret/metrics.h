@@ -64,6 +64,25 @@ EG_API eg_status eg_metrics_auc(eg_metrics *m, const char *name, eg_tensor *scor
 /* (2 sum of t p + 1) / (sum of t + sum of p + 1) over all elements: Dice's coefficient of soft masks, smoothed by 1. */
 EG_API eg_status eg_metrics_dice(eg_metrics *m, const char *name, eg_tensor *p, eg_tensor *t);
 
+/* The share of rows of ids [N, n], integers, that are those of the reference from end to end; what is below 0 there
+ * counts for nothing: accuracy of whole sequences. */
+EG_API eg_status eg_metrics_sequences(eg_metrics *m, const char *name, eg_tensor *ids, eg_tensor *reference);
+
+typedef struct eg_depth_options {
+    size_t size;
+    double least, most; /* depths that count, in the truth's unit; what was said is cut to them; 0: 1e-3, 80 */
+    bool median;        /* each photo's depths times what makes its median the true one: of nets that cannot know how
+                           large things are */
+} eg_depth_options;
+
+/* The scores of depth [N, ...] beside the truth, of each photo for itself and then their mean; where the truth is not
+ * between least and most none is known. The value is EG_DEPTH_ABS_REL. Eigen et al. 2014. */
+EG_API eg_status eg_metrics_depth_with(eg_metrics *m, const char *name, eg_tensor *depth, eg_tensor *truth,
+                                       const eg_depth_options *options);
+#define eg_metrics_depth(...) EG_METRICS_DEPTH_(__VA_ARGS__, )
+#define EG_METRICS_DEPTH_(m, name, depth, truth, ...) \
+    eg_metrics_depth_with(m, name, depth, truth, EG_OPTIONS_(eg_depth_options, __VA_ARGS__))
+
 /* ---- language ------------------------------------------------------------------------------ */
 
 /* A call adds what is said of one text, UTF-8, beside one or more references, of which the best counts; of ids, i64,
@@ -185,6 +204,17 @@ EG_API double eg_metrics_value(eg_metrics *m, const char *name);
  * seqeval calls macro. For class -2 that of all of them as one. Of ROUGE for class -1 the mean of precision, recall or
  * F1. */
 EG_API double eg_metrics_of(eg_metrics *m, const char *name, eg_class_score score, int64_t of_class);
+typedef enum eg_depth_score {
+    EG_DEPTH_ABS_REL,  /* mean of |d - t| / t */
+    EG_DEPTH_SQ_REL,   /* mean of (d - t)^2 / t */
+    EG_DEPTH_RMSE,     /* root of the mean of (d - t)^2 */
+    EG_DEPTH_RMSE_LOG, /* the same of logarithms */
+    EG_DEPTH_DELTA1,   /* the share for which max(d / t, t / d) is below 1.25, */
+    EG_DEPTH_DELTA2,   /* its square, */
+    EG_DEPTH_DELTA3,   /* its cube */
+} eg_depth_score;
+/* One of them of eg_metrics_depth. */
+EG_API double eg_metrics_depth_of(eg_metrics *m, const char *name, eg_depth_score score);
 /* The counts of a confusion, i64 [classes, classes]: how many of class i (row) were taken for class j; of spans. */
 EG_API eg_tensor *eg_metrics_matrix(eg_metrics *m, const char *name);
 

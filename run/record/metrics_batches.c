@@ -188,3 +188,23 @@ eg_status eg_metrics_dice(eg_metrics *m, const char *name, eg_tensor *p, eg_tens
 {
     BATCH(dice, EG__METRIC_DICE, p, t, overlap(op, p, t));
 }
+
+static eg_tensor *whole_rows(const char *op, eg_tensor *ids, eg_tensor *reference)
+{
+    if (!eg__same_shape(ids, reference) || ids->ndim != 2) {
+        return eg__fail_null(EG_ESHAPE, op, "ids %s and reference %s must be alike, [N, n]", EG__SHAPE_OF(ids),
+                             EG__SHAPE_OF(reference));
+    }
+    if (eg__is_float(ids->dtype) || eg__is_float(reference->dtype)) {
+        return eg__fail_null(EG_EDTYPE, op, "ids are %s and reference %s, must be integers",
+                             eg_dtype_name((eg_dtype)ids->dtype), eg_dtype_name((eg_dtype)reference->dtype));
+    }
+    reference = eg_to(eg_cast(reference, EG_I64), eg__device(ids));
+    eg_tensor *right = eg_logical_or(eg_eq(eg_cast(ids, EG_I64), reference), eg_lt_scalar(reference, 0));
+    return pair(total(eg_all(right, .axes = EG_AXES(1))), number(ids, (double)ids->shape[0]));
+}
+
+eg_status eg_metrics_sequences(eg_metrics *m, const char *name, eg_tensor *ids, eg_tensor *reference)
+{
+    BATCH(sequences, EG__METRIC_SEQUENCES, ids, reference, whole_rows(op, ids, reference));
+}
