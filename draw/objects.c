@@ -65,6 +65,32 @@ static void draw_box(canvas *c, const double *b, double thickness, rgb colour, b
     }
 }
 
+/* Where a point is, in pixels of the canvas; false: it is not there, or far outside. */
+static bool place(const canvas *c, const object_sheet *s, const object_mark *m, int i, double *at)
+{
+    const double *p = m->points + 3 * i;
+    at[0] = p[0] * s->scale;
+    at[1] = p[1] * s->scale;
+    return p[2] > 0 && at[0] > -c->width && at[0] < 2 * c->width && at[1] > -c->height && at[1] < 2 * c->height;
+}
+
+/* Lines first, so that points lie on them; each point has a colour of its own. */
+static void draw_points(canvas *c, const object_sheet *s, const object_mark *m, double thickness)
+{
+    double a[2], b[2];
+    for (int i = 0; i < s->link_count; i++) {
+        if (place(c, s, m, s->links[2 * i], a) && place(c, s, m, s->links[2 * i + 1], b)) {
+            canvas_line(c, a[0], a[1], b[0], b[1], thickness, colour_of(m->label));
+        }
+    }
+    for (int i = 0; i < s->points; i++) {
+        if (place(c, s, m, i, a)) {
+            canvas_line(c, a[0], a[1], a[0], a[1], 4 * thickness, white);
+            canvas_line(c, a[0], a[1], a[0], a[1], 3 * thickness, colour_of(i));
+        }
+    }
+}
+
 /* Above the box, or in it where there is no room. */
 static void draw_words(canvas *c, const double *b, const char *words, double size, rgb colour, const font *f)
 {
@@ -94,11 +120,16 @@ canvas *objects_draw(const object_sheet *s, const font *f)
         for (int k = 0; k < 4; k++) { /* what lies far outside is not worth a line */
             box[k] = fmin(fmax(m->box[k] * s->scale, -thickness), (k % 2 ? c->height : c->width) + thickness);
         }
-        draw_box(c, box, thickness, colour_of(m->label), m->dashed);
+        if (m->boxed) {
+            draw_box(c, box, thickness, colour_of(m->label), m->dashed);
+        }
+    }
+    for (int i = 0; i < s->count && s->points; i++) {
+        draw_points(c, s, &s->marks[i], thickness);
     }
     for (int i = 0; i < s->count; i++) {
         const object_mark *m = &s->marks[i];
-        if (f && *m->words) {
+        if (f && *m->words && m->boxed) {
             const double at[4] = {m->box[0] * s->scale, m->box[1] * s->scale, 0, 0};
             draw_words(c, at, m->words, fmin(fmax(side / 36, 10), 40), colour_of(m->label), f);
         }

@@ -16,8 +16,9 @@ static const char op[] = "eg_draw_objects";
 /* What is drawn, on the CPU. */
 typedef struct wanted {
     const uint8_t *pixels, *masks;
-    const double *box, *label, *score;
-    int count, height, width, channels;
+    const double *box, *label, *score, *points;
+    const int32_t *links;
+    int count, height, width, channels, point_count, link_count;
 } wanted;
 
 /* f64 of so many axes, n rows; NULL: words, or t is NULL. */
@@ -66,29 +67,76 @@ static eg_status look_at_masks(eg_tensor *masks, wanted *w)
     return w->masks ? EG_OK : eg_last_error()->code;
 }
 
+/* As f64 [k, P, 3]: those without a third number are there. */
+static eg_status look_at_points(eg_tensor *points, wanted *w)
+{
+    if (!points) {
+        return EG_OK;
+    }
+    const int64_t last = eg_ndim(points) == 3 ? eg_size(points, 2) : 0;
+    if ((last != 2 && last != 3) || eg_size(points, 0) != w->count || eg_size(points, 1) > 1 << 16) {
+        return eg_failf(EG_ESHAPE, op, "keypoints must be [%d, P, 2] or [%d, P, 3]", w->count, w->count);
+    }
+    eg_tensor *all = eg_cast(eg_to(eg_detach(points), eg_cpu()), EG_F64);
+    if (last == 2 && all) {
+        all = eg_concat((eg_tensor *[]){all, eg_ones_like(eg_slice(all, 2, 0, 1, 1))}, 2, 2);
+    }
+    static const double none;
+    const double *v = all ? eg_data(eg_contiguous(all)) : NULL;
+    w->points = v && !eg_numel(all) ? &none : v;
+    w->point_count = (int)eg_size(points, 1);
+    return w->points ? EG_OK : eg_last_error()->code;
+}
+
+static eg_status look_at_links(eg_tensor *links, wanted *w)
+{
+    if (!links) {
+        return EG_OK;
+    }
+    if (eg_ndim(links) != 2 || eg_size(links, 1) != 2 || eg_size(links, 0) > 1 << 16 || !w->points) {
+        return eg_fail(EG_ESHAPE, op, "links must be [L, 2], of keypoints");
+    }
+    eg_tensor *all = eg_cast(eg_to(links, eg_cpu()), EG_I32);
+    w->links = all ? eg_data(eg_contiguous(all)) : NULL;
+    w->link_count = w->links || !eg_size(links, 0) ? (int)eg_size(links, 0) : -1;
+    for (int i = 0; i < 2 * w->link_count; i++) {
+        if (w->links[i] < 0 || w->links[i] >= w->point_count) {
+            return eg_failf(EG_EINDEX, op, "a link is to keypoint %d of %d", (int)w->links[i], w->point_count);
+        }
+    }
+    return w->link_count < 0 ? eg_last_error()->code : EG_OK;
+}
+
 static eg_status look_at(eg_tensor *image, eg_tensor *boxes, const eg_draw_objects_options *o, wanted *w)
 {
-    const int64_t n = boxes && eg_ndim(boxes) == 2 ? eg_size(boxes, 0) : 0;
+    eg_tensor *first = boxes ? boxes : o->keypoints;
+    const int64_t n = first && eg_ndim(first) >= 2 ? eg_size(first, 0) : 0;
     eg_status st = look_at_image(image, w);
     if (st || n > INT32_MAX) {
         return st ? st : eg_fail(EG_ESHAPE, op, "too many boxes");
     }
     w->count = (int)n;
     w->box = boxes ? numbers("boxes", boxes, 2, n) : NULL;
-    if (!w->box) {
-        return boxes ? eg_last_error()->code : eg_fail(EG_EINVAL, op, "boxes is NULL");
+    if (!w->box && (boxes || !o->keypoints)) {
+        return boxes ? eg_last_error()->code : eg_fail(EG_EINVAL, op, "boxes is NULL, and there are no keypoints");
     }
     w->label = numbers("labels", o->labels, 1, n);
     w->score = !o->labels || w->label ? numbers("scores", o->scores, 1, n) : NULL;
     const bool fine = (!o->labels || w->label) && (!o->scores || w->score);
-    return fine ? look_at_masks(o->masks, w) : eg_last_error()->code;
+    st = fine ? look_at_masks(o->masks, w) : eg_last_error()->code;
+    st = st ? st : look_at_points(o->keypoints, w);
+    return st ? st : look_at_links(o->links, w);
 }
 
 static void describe(const wanted *w, const eg_draw_objects_options *o, int i, object_mark *m)
 {
     const double label = w->label ? w->label[i] : -1;
     const bool named = o->classes && label >= 0 && label < o->classes_count && o->classes[(int)label];
-    memcpy(m->box, w->box + 4 * i, sizeof m->box);
+    m->boxed = w->box != NULL;
+    if (w->box) {
+        memcpy(m->box, w->box + 4 * i, sizeof m->box);
+    }
+    m->points = w->points ? w->points + 3 * (size_t)i * (size_t)w->point_count : NULL;
     m->label = label >= 0 && label < 1e9 ? (int64_t)label : -1;
     m->mask = w->masks ? w->masks + (size_t)i * (size_t)w->height * (size_t)w->width : NULL;
     m->dashed = o->dashed;
@@ -102,7 +150,7 @@ static void describe(const wanted *w, const eg_draw_objects_options *o, int i, o
 static bool is_drawn(const wanted *w, const eg_draw_objects_options *o, int i)
 {
     bool finite = true;
-    for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < 4 && w->box; k++) {
         finite = finite && isfinite(w->box[4 * i + k]);
     }
     return finite && (!w->score || w->score[i] >= o->least);
@@ -136,6 +184,9 @@ static eg_tensor *drawn(const wanted *w, const eg_draw_objects_options *o)
     object_sheet s = {
         .pixels = w->pixels, .width = w->width, .height = w->height, .channels = w->channels, .marks = marks};
     s.scale = o->scale > 0 ? o->scale : 1;
+    s.points = w->points ? w->point_count : 0;
+    s.links = w->links;
+    s.link_count = w->link_count;
     s.count = order(w, o, at);
     for (int i = 0; i < s.count; i++) {
         describe(w, o, at[i], &marks[i]);

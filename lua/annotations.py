@@ -79,10 +79,10 @@ function eg.heatmap(x, options) end
 ---@param x eg.tensor
 ---@param options {rate: integer, title?: string, path?: string}
 function eg.sound(x, options) end
---- An image with frames around boxes, as an image.
+--- An image with frames around boxes and with keypoints, as an image.
 ---@param image eg.tensor
----@param boxes eg.tensor
----@param options? {labels?: eg.tensor, scores?: eg.tensor, least?: number, classes?: string[], masks?: eg.tensor, dashed?: boolean, scale?: integer}
+---@param boxes? eg.tensor
+---@param options? {labels?: eg.tensor, scores?: eg.tensor, least?: number, classes?: string[], masks?: eg.tensor, dashed?: boolean, scale?: integer, keypoints?: eg.tensor, links?: eg.tensor}
 ---@return eg.tensor
 function eg.draw_objects(image, boxes, options) end
 --- Where pictures go instead of the terminal.

@@ -205,15 +205,15 @@ EGT(depths)
     EGT_OK(eg_metrics_depth(m, "d", depth, eg_zeros_like(truth))); /* nothing is known */
     EGT_OK(eg_metrics_depth(m, "m", eg_mul_scalar(depth, 3), truth, .least = 0.5, .most = 20, .median = true));
     for (int k = 0; k < 7; k++) {
-        EGT_NEAR(eg_metrics_depth_of(m, "d", (eg_depth_score)k), sums[0][k] / N, 1e-12);
-        EGT_NEAR(eg_metrics_depth_of(m, "m", (eg_depth_score)k), sums[1][k] / N, 1e-12);
+        EGT_NEAR(eg_metrics_depth_score(m, "d", (eg_depth_score)k), sums[0][k] / N, 1e-12);
+        EGT_NEAR(eg_metrics_depth_score(m, "m", (eg_depth_score)k), sums[1][k] / N, 1e-12);
     }
     EGT_NEAR(eg_metrics_value(m, "d"), sums[0][0] / N, 1e-12);
     EGT_REFUSED(eg_metrics_depth(m, "d", depth, part(truth, 0, 1)), EG_ESHAPE, "alike");
     EGT_REFUSED(eg_metrics_depth(m, "d", depth, eg_cast(truth, EG_I64)), EG_EDTYPE, "i64");
     EGT_REFUSED(eg_metrics_depth(m, "d", depth, truth, .least = 3, .most = 2), EG_EINVAL, "from 3 to 2");
-    EGT_CHECK(isnan(eg_metrics_depth_of(m, "d", (eg_depth_score)7)) && egt_said(EG_EINVAL, "score 7"));
-    EGT_CHECK(isnan(eg_metrics_depth_of(m, "x", EG_DEPTH_RMSE)) && egt_said(EG_EINDEX, "x"));
+    EGT_CHECK(isnan(eg_metrics_depth_score(m, "d", (eg_depth_score)7)) && egt_said(EG_EINVAL, "score 7"));
+    EGT_CHECK(isnan(eg_metrics_depth_score(m, "x", EG_DEPTH_RMSE)) && egt_said(EG_EINDEX, "x"));
     eg_metrics_free(m);
 }
 

@@ -190,3 +190,29 @@ EGT(objects_are_drawn)
     EGT_REFUSED(eg_draw_objects(photo, boxes, .masks = boxes), EG_ESHAPE, "masks must be [2, 60, 80]");
     EGT_REFUSED(eg_draw_objects(photo, boxes, .scale = -1), EG_EINVAL, "scale is -1");
 }
+
+EGT(keypoints_are_drawn)
+{
+    eg_tensor *photo = eg_full(EG_SHAPE(3, 60, 80), 90, EG_U8);
+    eg_tensor *points = eg_from_values(EG_SHAPE(2, 2, 2), EG_F32, (double[]){10, 10, 40, 10, 10, 50, 1e9, 50});
+    eg_tensor *plain = eg_draw_objects(photo, NULL, .keypoints = points);
+    if (!plain && eg_last_error()->code == EG_ENOKERNEL) {
+        egt_skip("this build draws no letters");
+    }
+    const int64_t dots = changed(plain, photo);
+    EGT_CHECK(dots > 20 && dots < 150);
+    EGT_CHECK(eg_get_int(plain, 10 * 80 + 10) != 90 && eg_get_int(plain, 10 * 80 + 25) == 90);
+    eg_tensor *links = eg_from_values(EG_SHAPE(1, 2), EG_I64, (double[]){0, 1});
+    eg_tensor *linked = eg_draw_objects(photo, NULL, .keypoints = points, .links = links);
+    EGT_CHECK(changed(linked, photo) > dots && eg_get_int(linked, 10 * 80 + 25) != 90);
+    eg_tensor *hidden = eg_from_values(EG_SHAPE(1, 2, 3), EG_F32, (double[]){10, 10, 0, 40, 10, 1});
+    EGT_CHECK(changed(eg_draw_objects(photo, NULL, .keypoints = hidden, .links = links), photo) < dots);
+    eg_tensor *box = eg_from_values(EG_SHAPE(1, 4), EG_F32, (double[]){5, 5, 50, 40});
+    EGT_CHECK(changed(eg_draw_objects(photo, box, .keypoints = hidden), photo) >
+              changed(eg_draw_objects(photo, box), photo));
+    EGT_CHECK(egt_same_bits(eg_draw_objects(photo, NULL, .keypoints = eg_zeros(EG_SHAPE(0, 3, 2), EG_F32)), photo));
+    EGT_REFUSED(eg_draw_objects(photo, box, .keypoints = points), EG_ESHAPE, "keypoints must be [1, P, 2]");
+    EGT_REFUSED(eg_draw_objects(photo, box, .links = links), EG_ESHAPE, "links");
+    EGT_REFUSED(eg_draw_objects(photo, NULL, .keypoints = points, .links = eg_add_int(links, 1)), EG_EINDEX,
+                "keypoint 2");
+}

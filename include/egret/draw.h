@@ -68,14 +68,17 @@ typedef struct eg_draw_objects_options {
     eg_tensor *masks; /* u8 or bool [k, H, W], laid over the photo; NULL: none */
     const char *const *classes; /* their names, over the boxes with the scores; NULL: none */
     int classes_count;
-    double least; /* boxes with a lower score are left out */
-    bool dashed;  /* as for what is true, beside what was found */
-    int scale;    /* screen pixels per pixel; 0: 1 */
+    double least;         /* boxes with a lower score are left out */
+    bool dashed;          /* as for what is true, beside what was found */
+    int scale;            /* screen pixels per pixel; 0: 1 */
+    eg_tensor *keypoints; /* [k, P, 2], x and y of P points of each object, or [k, P, 3]: of those above 0 there; each
+                             has a colour of its own; NULL: none */
+    eg_tensor *links;     /* integers [L, 2]: keypoints with a line between them; NULL: none */
 } eg_draw_objects_options;
 
 /* image, u8 [3, H, W] or [1, H, W], with frames around boxes [k, 4], x and y of the left upper and the right lower
- * corner, the likeliest on top, or without scores the last. What is drawn can be drawn on again. EG_ESHAPE, EG_EDTYPE.
- */
+ * corner, the likeliest on top, or without scores the last; NULL where keypoints are enough. What is drawn can be drawn
+ * on again. EG_ESHAPE, EG_EDTYPE, EG_EINDEX. */
 EG_API eg_tensor *eg_draw_objects_with(eg_tensor *image, eg_tensor *boxes, const eg_draw_objects_options *options);
 #define eg_draw_objects(...) EG_DRAW_OBJECTS_(__VA_ARGS__, )
 #define EG_DRAW_OBJECTS_(image, boxes, ...) \

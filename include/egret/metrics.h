@@ -214,7 +214,7 @@ typedef enum eg_depth_score {
     EG_DEPTH_DELTA3,   /* its cube */
 } eg_depth_score;
 /* One of them of eg_metrics_depth. */
-EG_API double eg_metrics_depth_of(eg_metrics *m, const char *name, eg_depth_score score);
+EG_API double eg_metrics_depth_score(eg_metrics *m, const char *name, eg_depth_score score);
 /* The counts of a confusion, i64 [classes, classes]: how many of class i (row) were taken for class j; of spans. */
 EG_API eg_tensor *eg_metrics_matrix(eg_metrics *m, const char *name);
 

@@ -42,7 +42,8 @@ static void read_classes(lua_State *L, int table, eg_draw_objects_options *o)
 
 static void read_options(lua_State *L, int table, eg_draw_objects_options *o)
 {
-    static const char *const names[] = {"labels", "scores", "masks", "classes", "least", "dashed", "scale", NULL};
+    static const char *const names[] = {"labels", "scores", "masks",     "classes", "least",
+                                        "dashed", "scale",  "keypoints", "links",   NULL};
     eg__lua_only_names(L, table, "draw_objects", names);
     o->least = number_of(L, table, "least");
     const double scale = number_of(L, table, "scale");
@@ -54,6 +55,8 @@ static void read_options(lua_State *L, int table, eg_draw_objects_options *o)
     o->labels = tensor_of(L, table, "labels");
     o->scores = tensor_of(L, table, "scores");
     o->masks = tensor_of(L, table, "masks");
+    o->keypoints = tensor_of(L, table, "keypoints");
+    o->links = tensor_of(L, table, "links");
     read_classes(L, table, o);
 }
 
@@ -61,7 +64,7 @@ int eg__lua_draw_objects(lua_State *L)
 {
     eg_draw_objects_options o = {.size = sizeof o};
     EG__LUA_BEGIN(3)
-    eg_tensor *image = eg__lua_tensor(L, 1), *boxes = eg__lua_tensor(L, 2);
+    eg_tensor *image = eg__lua_tensor(L, 1), *boxes = lua_isnil(L, 2) ? NULL : eg__lua_tensor(L, 2);
     if (!lua_isnil(L, 3)) {
         read_options(L, 3, &o);
     }

@@ -110,9 +110,9 @@ eg_status eg_metrics_depth_with(eg_metrics *m, const char *name, eg_tensor *dept
     return st;
 }
 
-double eg_metrics_depth_of(eg_metrics *m, const char *name, eg_depth_score score)
+double eg_metrics_depth_score(eg_metrics *m, const char *name, eg_depth_score score)
 {
-    static const char op[] = "eg_metrics_depth_of";
+    static const char op[] = "eg_metrics_depth_score";
     if ((unsigned)score > EG_DEPTH_DELTA3) {
         eg__fail(EG_EINVAL, op, "score %d is none", (int)score);
         return NAN;
