@@ -35,27 +35,47 @@ local function around(mask)
     return {low[2], low[1], high[2] + 1, high[1] + 1}
 end
 
+--- Whether a shape would hide so much of another one that little is to be seen.
+local function crowds(places, x, y, radius)
+    for _, p in ipairs(places) do
+        if ((p[1] - x) ^ 2 + (p[2] - y) ^ 2) ^ 0.5 < 0.75 * (p[3] + radius) then
+            return true
+        end
+    end
+end
+
+--- A colour each channel of which is far from the ground's, above or below.
+local function standing_out(ground, chance)
+    local colour = {}
+    for c = 1, 3 do
+        colour[c] = ground[c] + (chance[c] < 0.5 and -0.2 - 0.3 * chance[c] or 0.1 + 0.3 * chance[c])
+    end
+    return per_channel(colour)
+end
+
 --- A ground with up to five shapes on it, each on top of those before.
 local function draw(index)
     eg.seed(0x5a9e + index)
     local chance = eg.uniform({1 + 8 * MOST}, 0, 1):table()
-    local image, masks, kinds = eg.uniform({3, 1, 1}, 0.2, 0.7):expand {3, SIDE, SIDE}, {}, {}
+    local ground, masks, kinds, places = eg.uniform({3}, 0.2, 0.7):table(), {}, {}, {}
+    local image = per_channel(ground):expand {3, SIDE, SIDE}
     for i = 1, 1 + chance[1] * MOST // 1 do
         local c = table.move(chance, 8 * i - 6, 8 * i + 1, 1, {})
-        local radius = 10 + 26 * c[4] ^ 2
-        local function place(share) return radius + share * (SIDE - 2 * radius) end
-        local mask = covered(c[1] * 3 // 1, place(c[2]), place(c[3]), radius, 2 * math.pi * c[5])
-        image = eg.where(mask, per_channel {c[6], c[7], c[8]}, image)
-        for k = 1, #masks do
-            masks[k] = masks[k]:logical_and(mask:logical_not())
+        local radius = 16 + 24 * c[4]
+        local x, y = radius + c[2] * (SIDE - 2 * radius), radius + c[3] * (SIDE - 2 * radius)
+        if not crowds(places, x, y, radius) then
+            places[#places + 1] = {x, y, radius}
+            local mask = covered(c[1] * 3 // 1, x, y, radius, 2 * math.pi * c[5])
+            image = eg.where(mask, standing_out(ground, {c[6], c[7], c[8]}), image)
+            for k = 1, #masks do
+                masks[k] = masks[k]:logical_and(mask:logical_not())
+            end
+            masks[#masks + 1], kinds[#kinds + 1] = mask, c[1] * 3 // 1
         end
-        masks[i], kinds[i] = mask, c[1] * 3 // 1
     end
-    local seen, boxes, labels = {}, {}, {}
+    local seen, boxes, labels = {}, {}, kinds
     for k, mask in ipairs(masks) do
-        if mask:cast "f32":sum():item() >= 60 then -- of others too little is to be seen
-            seen[#seen + 1], boxes[#boxes + 1], labels[#labels + 1] = mask:cast "u8", around(mask), kinds[k]
-        end
+        seen[k], boxes[k] = mask:cast "u8", around(mask)
     end
     image = (image + eg.normal({3, SIDE, SIDE}, 0, 0.04)):clamp(0, 1)
     return (image * 255):cast "u8", eg.tensor(boxes, "f32"), eg.tensor(labels, "i64"),

@@ -34,15 +34,34 @@ static eg_status chance(double *v, int64_t n)
     return t ? eg_to_values(t, v) : eg_last_error()->code;
 }
 
-static eg_status some_shapes(shape *s, int *count)
+/* Whether it would hide so much of another one that little is to be seen. */
+static bool crowds(const shape *s, int n, const shape *more)
+{
+    bool near = false;
+    for (int i = 0; i < n; i++) {
+        near = near || hypot(s[i].x - more->x, s[i].y - more->y) < 0.75 * (s[i].radius + more->radius);
+    }
+    return near;
+}
+
+/* Colours stand out: each channel is far from the ground's, above or below. */
+static eg_status some_shapes(shape *s, const double *ground, int *count)
 {
     double v[1 + 8 * SHAPES_MOST], *w = v + 1;
     eg_status st = chance(v, 1 + 8 * SHAPES_MOST);
-    *count = st ? 0 : 1 + (int)(v[0] * SHAPES_MOST);
-    for (int i = 0; i < *count; i++, w += 8) {
-        s[i] = (shape){(int)(w[0] * SHAPES), 0, 0, 10 + 26 * w[3] * w[3], 6.2831853 * w[4], {w[5], w[6], w[7]}};
-        s[i].x = s[i].radius + w[1] * (SIDE - 2 * s[i].radius);
-        s[i].y = s[i].radius + w[2] * (SIDE - 2 * s[i].radius);
+    int wanted = st ? 0 : 1 + (int)(v[0] * SHAPES_MOST);
+    *count = 0;
+    for (int i = 0; i < wanted; i++, w += 8) {
+        shape more = {(int)(w[0] * SHAPES), 0, 0, 16 + 24 * w[3], 6.2831853 * w[4], {0}};
+        more.x = more.radius + w[1] * (SIDE - 2 * more.radius);
+        more.y = more.radius + w[2] * (SIDE - 2 * more.radius);
+        for (int c = 0; c < 3; c++) {
+            double low = 0.2 + 0.5 * ground[c];
+            more.colour[c] = w[5 + c] < 0.5 ? low - 0.2 - 0.3 * w[5 + c] : low + 0.1 + 0.3 * w[5 + c];
+        }
+        if (!crowds(s, *count, &more)) {
+            s[(*count)++] = more;
+        }
     }
     return st;
 }
@@ -99,16 +118,16 @@ eg_status shapes_draw(int64_t i, eg_tensor **image, eg_tensor **boxes, eg_tensor
     double ground[6];
     int count, n = 0;
     eg_seed(0x5a9e + (uint64_t)i);
-    eg_status st = some_shapes(s, &count);
+    eg_status st = chance(ground, 6);
+    st = st ? st : some_shapes(s, ground, &count);
     eg_tensor *noise = eg_normal(EG_SHAPE(3 * PIXELS), 0, 0.04, EG_F32);
-    st = st ? st : chance(ground, 6);
     if (st || !noise) {
         return eg_last_error()->code;
     }
     fill(s, count, top, seen);
     paint(s, top, ground, eg_data(noise), pixel);
     for (int k = 0; k < count; k++) {
-        if (seen[k] >= 60) { /* of others too little is to be seen */
+        if (seen[k]) {
             note(top, k, mask[n], box[n]);
             label[n++] = s[k].kind;
         }
