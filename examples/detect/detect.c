@@ -17,18 +17,22 @@ typedef struct options {
     bool frozen_norms, evaluate;
 } options;
 
+/* X(name, maker, takes hidden, takes proposals, has masks, least layers) */
+#define NETS(X)                                                             \
+    X("faster-rcnn", eg_faster_rcnn_new_with, true, true, false, 18)        \
+    X("mask-rcnn", eg_mask_rcnn_new_with, true, true, true, 18)             \
+    X("faster-rcnn-c4", eg_faster_rcnn_c4_new_with, false, true, false, 50) \
+    X("mask-rcnn-c4", eg_mask_rcnn_c4_new_with, false, true, true, 50)      \
+    X("retinanet", eg_retinanet_new_with, false, false, false, 18)
+#define ROW(...)          {__VA_ARGS__},
+#define CHOICE(name, ...) "|" name
 static const struct {
     const char *name;
     eg_module *(*make)(int64_t classes, const eg_detector_options *o);
-    bool hidden, proposals, masks; /* takes these */
+    bool hidden, proposals, masks;
     int least_layers;
-} nets[] = {
-    {"faster-rcnn", eg_faster_rcnn_new_with, true, true, false, 18},
-    {"mask-rcnn", eg_mask_rcnn_new_with, true, true, true, 18},
-    {"faster-rcnn-c4", eg_faster_rcnn_c4_new_with, false, true, false, 50},
-    {"mask-rcnn-c4", eg_mask_rcnn_c4_new_with, false, true, true, 50},
-    {"retinanet", eg_retinanet_new_with, false, false, false, 18},
-};
+} nets[] = {NETS(ROW)};
+static const char choices[] = NETS(CHOICE);
 
 static int net_of(const options *o)
 {
@@ -85,7 +89,7 @@ static void learn(eg_run *run, eg_module *net, eg_optim *sgd, eg_tensor *const *
     } parts[] = {{"loss", l.loss},         {"objectness", l.objectness},
                  {"proposal", l.proposal}, {"label", l.label},
                  {"box", l.box},           {"mask", l.mask}};
-    eg_run_value values[7] = {EG_RUN_NUMBER("rate", eg_optim_rate(sgd))};
+    eg_run_value values[7];
     int n = 0;
     for (int i = 0; i < 6; i++) {
         if (parts[i].value) {
@@ -213,11 +217,11 @@ int main(int argc, char **argv)
 {
     options o;
     const eg_flag flags[] = {
-        EG_FLAG_CHOICE("net", &o.net, "faster-rcnn", "faster-rcnn|mask-rcnn|faster-rcnn-c4|mask-rcnn-c4|retinanet",
-                       "what finds"),
+        EG_FLAG_CHOICE("net", &o.net, "faster-rcnn", choices + 1, "what finds"),
         EG_FLAG_INTEGER("layers", &o.layers, "18", 18, 152,
                         "of its residual net: 18, 34, 50, 101 or 152; of C4 50 at least"),
-        EG_FLAG_INTEGER("width", &o.width, "128", 8, 1024, "channels of the pyramid of features; published: 256"),
+        EG_FLAG_INTEGER("width", &o.width, "128", 8, 1024,
+                        "channels of the pyramid of features, published: 256; of C4's first look, published: 512"),
         EG_FLAG_INTEGER("hidden", &o.hidden, "512", 8, 8192,
                         "width of the dense layers that look again; published: 1024"),
         EG_FLAG_INTEGER("proposals", &o.proposals, "500", 1, 100000, "of a photo that are looked at again"),

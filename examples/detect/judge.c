@@ -103,12 +103,12 @@ eg_status judge_photos(eg_run *run, eg_module *net, eg_dataset *others, judge *j
 
 eg_status judge_log(eg_run *run, const judge *j)
 {
-    const double masks = j->masks ? eg_detection_scores_value(j->masks, "AP") : 0;
-    return eg_run_log(run, EG_REAL("valid/AP", eg_detection_scores_value(j->coco, "AP")),
-                      EG_REAL("valid/AP50", eg_detection_scores_value(j->coco, "AP50")),
-                      EG_REAL("valid/VOC", eg_detection_scores_value(j->voc, "AP")),
-                      EG_REAL(j->masks ? "valid/mask AP" : "valid/AR",
-                              j->masks ? masks : eg_detection_scores_value(j->coco, "AR100")));
+    const eg_field fields[] = {EG_REAL("valid/AP", eg_detection_scores_value(j->coco, "AP")),
+                               EG_REAL("valid/AP50", eg_detection_scores_value(j->coco, "AP50")),
+                               EG_REAL("valid/VOC", eg_detection_scores_value(j->voc, "AP")),
+                               EG_REAL("valid/AR", eg_detection_scores_value(j->coco, "AR100")),
+                               EG_REAL("valid/mask AP", j->masks ? eg_detection_scores_value(j->masks, "AP") : 0)};
+    return eg_run_log_with(run, fields, j->masks ? 5 : 4);
 }
 
 static void tell_numbers(eg_run *run, const char *of, const eg_detection_scores *s)

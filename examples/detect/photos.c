@@ -17,7 +17,6 @@ struct photos {
     eg_dataset *named; /* a set, opened for the names of its classes */
     const char *const *classes;
     int64_t count;
-    bool train; /* of the map functions: whether what they change is learned from */
 };
 
 static const double mean[3] = {0.485, 0.456, 0.406}, deviation[3] = {0.229, 0.224, 0.225};
@@ -70,16 +69,20 @@ static eg_status look(photos *p)
     return EG_OK;
 }
 
+/* Classes have the numbers they have in the set that is learned from, once that was opened. */
 static eg_dataset *open_set(const photos *p, const char *set)
 {
+    const char *const *classes = p->named ? p->classes : NULL;
+    const int count = p->named ? (int)p->count : 0;
     char name[EG_NAME_MOST];
     if (p->layout == VOC) {
-        return eg_voc_new(p->folder, set);
+        return eg_voc_new(p->folder, set, .classes = classes, .classes_count = count);
     }
     if (p->layout == COCO) {
         snprintf(name, sizeof name, "annotations/instances_%.200s.json", set);
         eg_path list = eg_path_in(p->folder, name);
-        return eg_coco_new(list.text, eg_path_in(p->folder, set).text, .masks = p->o.masks);
+        return eg_coco_new(list.text, eg_path_in(p->folder, set).text, .masks = p->o.masks, .classes = classes,
+                           .classes_count = count);
     }
     snprintf(name, sizeof name, "images/%.200s/*", set);
     eg_path pattern = eg_path_in(p->folder, name), names = eg_path_in(p->folder, "classes.txt");

@@ -136,11 +136,13 @@ end
 function scenes.open(folder, options)
     local all = setmetatable({options = options, names = {"circle", "square", "triangle"}}, methods)
     if folder then
-        function all.part(_, train) return eg.data.voc(folder, train and "train" or "val") end
         function all.read(bytes, boxes, labels, flags)
             return eg.image_decode(bytes:bytes(), {channels = 3}), boxes, labels, flags
         end
-        all.names = all:part(true):classes()
+        all.names = eg.data.voc(folder, "train"):classes()
+        function all.part(_, train)
+            return eg.data.voc(folder, train and "train" or "val", {classes = all.names})
+        end
         return all
     end
     function all.part(_, train)

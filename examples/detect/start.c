@@ -26,20 +26,43 @@ static eg_tensors *below(const eg_tensors *file, const char *prefix)
     return t;
 }
 
-/* Loads what fits, and says how much that was. */
-static eg_status load(eg_run *run, eg_module *into, const eg_tensors *from, const char *what)
+/* Loads what fits, and counts what did and what did not. */
+static eg_status fit(eg_module *into, const eg_tensors *from, int64_t *loaded, int64_t *anew)
 {
     eg_load_report *report = NULL;
     eg_status st = eg_module_load_state(into, from, .allow_missing = true, .allow_unexpected = true, .skip_shape = true,
                                         .report = &report);
-    int64_t loaded = eg_load_report_of(report, EG_LOAD_LOADED) + eg_load_report_of(report, EG_LOAD_CONVERTED);
-    if (!st) {
-        eg_run_say(
-            run, "begins with %lld tensors of %s; %lld begin anew", (long long)loaded, what,
-            (long long)(eg_load_report_of(report, EG_LOAD_MISSING) + eg_load_report_of(report, EG_LOAD_OTHER_SHAPE)));
-    }
-    st = st || loaded ? st : eg_failf(EG_EFORMAT, "detect", "nothing in %s fits the net", what);
+    *loaded += eg_load_report_of(report, EG_LOAD_LOADED) + eg_load_report_of(report, EG_LOAD_CONVERTED);
+    *anew += eg_load_report_of(report, EG_LOAD_MISSING) + eg_load_report_of(report, EG_LOAD_OTHER_SHAPE);
     eg_load_report_free(report);
+    return st;
+}
+
+/* A detector over one level has its residual net in two parts. */
+static bool is_c4(const eg_module *net)
+{
+    return strstr(net->kind->name, "c4") != NULL;
+}
+
+/* Into all of the net, or what is a classifier's into its residual net. */
+static eg_status load(eg_run *run, eg_module *net, const eg_tensors *from, bool classifier, const char *what)
+{
+    int64_t loaded = 0, anew = 0;
+    eg_status st;
+    if (!classifier) {
+        st = fit(net, from, &loaded, &anew);
+    } else if (is_c4(net)) {
+        st = fit(eg_module_find(net, "features"), from, &loaded, &anew);
+        st = st ? st : fit(eg_module_find(net, "stage4"), from, &loaded, &anew);
+    } else {
+        st = fit(eg_module_find(net, "features.trunk"), from, &loaded, &anew);
+    }
+    if (!st && !loaded) {
+        return eg_failf(EG_EFORMAT, "detect", "nothing in %s fits the net", what);
+    }
+    if (!st) {
+        eg_run_say(run, "begins with %lld tensors of %s; %lld begin anew", (long long)loaded, what, (long long)anew);
+    }
     return st;
 }
 
@@ -50,19 +73,42 @@ static eg_status load_own(eg_run *run, eg_module *net, const eg_tensors *file, c
     if (!own) {
         return eg_last_error()->code;
     }
-    eg_status st = eg_tensors_has(own, "conv1.conv.weight")
-                       ? load(run, eg_module_find(net, "features.trunk"), own, "a classifier")
-                       : load(run, net, own, "a detector");
+    bool classifier = eg_tensors_has(own, "conv1.conv.weight");
+    eg_status st = load(run, net, own, classifier, classifier ? "a classifier" : "a detector");
     eg_tensors_free(own);
     return st;
 }
 
-static eg_status load_renamed(eg_run *run, eg_module *into, const eg_tensors *file, const char *names, const char *what)
+/* Of a file in which names are others'. */
+static eg_status load_renamed(eg_run *run, eg_module *net, const eg_tensors *file, bool classifier, const char *what)
 {
-    eg_tensors *renamed = eg_tensors_renamed(file, names);
-    eg_status st = renamed ? load(run, into, renamed, what) : eg_last_error()->code;
+    const char *of = is_c4(net) ? "resnet_v1_50" : "resnet50"; /* names are those of all sizes */
+    const char *names = classifier ? eg_model_find(of).names : eg_detector_names(net);
+    eg_tensors *renamed = names ? eg_tensors_renamed(file, names) : NULL;
+    eg_status st = renamed ? load(run, net, renamed, classifier, what) : eg_last_error()->code;
     eg_tensors_free(renamed);
     return st;
+}
+
+static bool has_begin(const eg_tensors *file, const char *begin)
+{
+    bool found = false;
+    for (int64_t i = 0; i < eg_tensors_count(file) && !found; i++) {
+        found = !strncmp(eg_tensors_name(file, i), begin, strlen(begin));
+    }
+    return found;
+}
+
+/* Whether a name in the file ends so. */
+static bool has_end(const eg_tensors *file, const char *end)
+{
+    bool found = false;
+    for (int64_t i = 0; i < eg_tensors_count(file) && !found; i++) {
+        const char *name = eg_tensors_name(file, i);
+        size_t n = strlen(name), m = strlen(end);
+        found = n >= m && !strcmp(name + n - m, end);
+    }
+    return found;
 }
 
 eg_status start_from(eg_run *run, eg_module *net, const char *path)
@@ -71,15 +117,13 @@ eg_status start_from(eg_run *run, eg_module *net, const char *path)
     if (!file) {
         return eg_last_error()->code;
     }
-    eg_status st =
-        eg_tensors_has(file, "backbone.body.conv1.weight")
-            ? load_renamed(run, net, file, eg_detector_names(net), "torchvision's detector")
-        : eg_tensors_has(file, "layer1.0.conv1.weight")
-            ? load_renamed(run, eg_module_find(net, "features.trunk"), file, eg_model_find("resnet50").names,
-                           "torchvision's classifier")
-        : eg_tensors_has(file, "net/conv1.conv.weight") || eg_tensors_has(file, "net/features.trunk.conv1.conv.weight")
-            ? load_own(run, net, file, "net/")
-            : load_own(run, net, file, "");
+    eg_status st = eg_tensors_has(file, "backbone.body.conv1.weight")
+                       ? load_renamed(run, net, file, false, "torchvision's detector")
+                   : eg_tensors_has(file, "layer1.0.conv1.weight")
+                       ? load_renamed(run, net, file, true, "torchvision's classifier")
+                   : has_end(file, "/bottleneck_v1/conv1/weights")
+                       ? load_renamed(run, net, file, true, "TF-Slim's classifier")
+                       : load_own(run, net, file, has_begin(file, "net/") ? "net/" : "");
     eg_tensors_free(file);
     return st;
 }
