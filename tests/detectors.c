@@ -147,8 +147,7 @@ static void check_found(eg_module *net, const eg_tensors *file, const char *name
         EGT_EQ(egt_distance(f.labels, kept(file, name, i, "labels")), 0);
         if (masks) {
             EGT_CHECK(egt_distance(f.masks, kept(file, name, i, "masks")) < 1e-8);
-            eg_tensor *pixels =
-                eg_detection_masks(eg_cast(f.boxes, EG_F32), eg_cast(f.masks, EG_F32), sizes[i][0], sizes[i][1]);
+            eg_tensor *pixels = eg_detection_masks(f.boxes, f.masks, sizes[i][0], sizes[i][1]);
             eg_tensor *theirs = kept(file, name, i, "pixels");
             EGT_CHECK(eg_item(eg_sum(eg_cast(theirs, EG_F32))) > 0);
             EGT_EQ(egt_distance(pixels, theirs), 0);

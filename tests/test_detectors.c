@@ -162,7 +162,7 @@ EGT(masks_of_boxes)
     eg_tensor *none = eg_detection_masks(eg_zeros(EG_SHAPE(0, 4), EG_F32), eg_zeros(EG_SHAPE(0, 28, 28), EG_F32), 4, 5);
     EGT_CHECK(none && eg_numel(none) == 0 && eg_size(none, 1) == 4);
     EGT_REFUSED(eg_detection_masks(box, eg_ones(EG_SHAPE(2, 27, 28), EG_F32), 20, 30), EG_ESHAPE, "[k, S, S]");
-    EGT_REFUSED(eg_detection_masks(box, eg_ones(EG_SHAPE(2, 28, 28), EG_F64), 20, 30), EG_EDTYPE, "f32");
+    EGT_REFUSED(eg_detection_masks(box, eg_ones(EG_SHAPE(2, 28, 28), EG_I64), 20, 30), EG_EDTYPE, "floats");
     EGT_REFUSED(eg_detection_masks(box, eg_ones(EG_SHAPE(2, 28, 28), EG_F32), 0, 30), EG_EINVAL, "0 x 30");
     eg_tensor *far = eg_mul_scalar(box, 1e6);
     EGT_REFUSED(eg_detection_masks(far, eg_ones(EG_SHAPE(2, 28, 28), EG_F32), 20, 30), EG_EINVAL, "box 0");

@@ -340,15 +340,10 @@ eg_box_samples eg_box_sample(eg_tensor *matches, int64_t count, double share)
     eg_tensor *positive =
         here ? some((const int64_t *)eg__ptr(here), here->n, true, (int64_t)(share * (double)count)) : NULL;
     eg_tensor *negative = positive ? some((const int64_t *)eg__ptr(here), here->n, false, count - positive->n) : NULL;
-    if (negative) {
-        b.positive = eg_keep(eg_to(positive, eg__device(matches)));
-        b.negative = eg_keep(eg_to(negative, eg__device(matches)));
-    }
-    if (s.depth) {
-        eg_scope_pop(s, NULL);
-    }
-    return b.positive && b.negative ? (eg_box_samples){eg_scope_adopt(b.positive), eg_scope_adopt(b.negative)}
-                                    : (eg_box_samples){NULL, NULL};
+    eg_tensor *out[2] = {negative ? eg_to(positive, eg__device(matches)) : NULL,
+                         negative ? eg_to(negative, eg__device(matches)) : NULL};
+    bool good = out[0] && out[1];
+    return eg_scope_pop_n(s, out, good ? 2 : 0) || !good ? b : (eg_box_samples){out[0], out[1]};
 }
 
 /* ---- anchors --------------------------------------------------------------------------------- */

@@ -78,7 +78,7 @@ typedef struct eg_detector_batch {
     eg_tensor *masks; /* u8 or bool [N, K, H, W] of the objects, for Mask R-CNN, where they must be */
 } eg_detector_batch;
 
-/* f32 [], borrowed. NULL for parts that a net has not, all after a failure. */
+/* Of one element, borrowed; f32, of f64 images f64. NULL for parts that a net has not, all after a failure. */
 typedef struct eg_detector_losses {
     eg_tensor *loss;       /* the sum of the others */
     eg_tensor *objectness; /* whether anchors hold an object: binary cross entropy */
@@ -99,12 +99,13 @@ EG_API eg_detector_losses eg_detector_loss_with(eg_module *m, eg_tensor *images,
 
 /* ---- finding ----------------------------------------------------------------------------------- */
 
-/* The likeliest first; K is the most that a photo of the batch has. Borrowed; all NULL after a failure. */
+/* The likeliest first; K is the most that a photo of the batch has. f32, of f64 images f64. Borrowed; all NULL after a
+ * failure. */
 typedef struct eg_detections {
-    eg_tensor *boxes;  /* f32 [N, K, 4] */
-    eg_tensor *scores; /* f32 [N, K]; 0 behind the last */
+    eg_tensor *boxes;  /* [N, K, 4] */
+    eg_tensor *scores; /* [N, K]; 0 behind the last */
     eg_tensor *labels; /* i64 [N, K]; -1 behind the last */
-    eg_tensor *masks;  /* f32 [N, K, S, S]: of each cell of the box how likely it is the object, S 28, of C4 33; NULL:
+    eg_tensor *masks;  /* [N, K, S, S]: of each cell of the box how likely it is the object, S 28, of C4 33; NULL:
                           not  Mask R-CNN */
 } eg_detections;
 
@@ -114,7 +115,7 @@ EG_API eg_detections eg_detector_find(eg_module *m, eg_tensor *images, eg_tensor
 /* Those of photo i alone, without what is behind the last: boxes [k, 4], scores [k], labels [k], masks [k, S, S].
  * Waits for the device. EG_EINDEX: no such photo. */
 EG_API eg_detections eg_detections_at(const eg_detections *found, int64_t i);
-/* Masks of a photo's boxes [k, 4], f32 [k, S, S], in its own pixels, on the CPU: u8 [k, height, width], 1 where an
+/* Masks of a photo's boxes [k, 4], floats [k, S, S], in its own pixels, on the CPU: u8 [k, height, width], 1 where an
  * object is likelier than not. EG_ESHAPE, EG_EDTYPE for others; EG_EINVAL: sides below 1 or beyond 2^15, a box
  * that lies further away than 4 times both sides. */
 EG_API eg_tensor *eg_detection_masks(eg_tensor *boxes, eg_tensor *masks, int64_t height, int64_t width);

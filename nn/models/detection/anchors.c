@@ -45,3 +45,38 @@ eg_tensor *eg__rows_of_labels(eg_tensor *x, eg_tensor *labels, int64_t classes)
     first = first ? eg_mul_int(eg_to(first, eg_device_of(labels)), classes) : NULL;
     return eg_index_select(x, 0, eg_add(first, labels));
 }
+
+bool eg__likeliest(const eg__dense *made, eg_tensor *scores, int64_t each, int64_t most, eg_tensor **which,
+                   eg_tensor **level)
+{
+    eg_tensor *at[EG__LEVELS_MOST], *of[EG__LEVELS_MOST];
+    int64_t first = 0;
+    for (int k = 0; k < made->levels; k++) {
+        int64_t n = made->counts[k] * each;
+        if (eg_topk(eg_slice(scores, 0, first, first + n, 1), eg__min(n, most), 0, true, NULL, &at[k])) {
+            return false;
+        }
+        at[k] = eg_add_int(at[k], first);
+        of[k] = at[k] && level ? eg_full_like(at[k], k) : at[k];
+        if (!of[k]) {
+            return false;
+        }
+        first += n;
+    }
+    *which = eg__rows_joined(at, made->levels);
+    if (level) {
+        *level = eg__rows_joined(of, made->levels);
+    }
+    return *which && (!level || *level);
+}
+
+eg_module *eg__tower_new(int64_t in, int64_t width, int convs, int64_t out)
+{
+    eg__stack s = {.count = 0};
+    for (int i = 0; i < convs; i++) {
+        eg__stack_add_numbered(&s, "conv", i + 1, eg_conv2d_new(i ? width : in, width, .kernel = 3, .padding = 1));
+        eg__stack_add_numbered(&s, "relu", i + 1, eg_activation_new(eg_relu));
+    }
+    eg__stack_add(&s, eg_named("out", eg_conv2d_new(width, out, .kernel = 3, .padding = 1)));
+    return eg__stack_end(&s);
+}

@@ -9,7 +9,7 @@ static bool is_integers(const eg_tensor *t)
     return d == EG_I64 || d == EG_I32 || d == EG_U8;
 }
 
-static bool is_floats(const eg_tensor *t)
+bool eg__is_floats(const eg_tensor *t)
 {
     eg_dtype d = eg_dtype_of(t);
     return d == EG_F32 || d == EG_F64 || d == EG_F16 || d == EG_BF16;
@@ -56,7 +56,7 @@ eg_status eg__batch_begin(const char *op, eg_tensor *images, eg_tensor *sizes, e
     if (eg_ndim(images) != 4 || eg_size(images, 2) < 1 || eg_size(images, 3) < 1) {
         return eg_failf(EG_ESHAPE, op, "images of %d axes, must be [N, channels, H, W]", eg_ndim(images));
     }
-    if (!is_floats(images)) {
+    if (!eg__is_floats(images)) {
         return eg_failf(EG_EDTYPE, op, "images are %s, must be floats", eg_dtype_name(eg_dtype_of(images)));
     }
     b->count = eg_size(images, 0);
@@ -83,7 +83,7 @@ static eg_status check_objects(const char *op, eg_tensor *boxes, eg_tensor *labe
         return eg_failf(EG_ESHAPE, op, "boxes and labels must be [%lld, K, 4] and [%lld, K]", (long long)b->count,
                         (long long)b->count);
     }
-    if (!is_floats(boxes) || !is_integers(labels)) {
+    if (!eg__is_floats(boxes) || !is_integers(labels)) {
         return eg_failf(EG_EDTYPE, op, "boxes are %s and labels %s, must be floats and integers",
                         eg_dtype_name(eg_dtype_of(boxes)), eg_dtype_name(eg_dtype_of(labels)));
     }

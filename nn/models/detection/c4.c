@@ -3,7 +3,7 @@
 #include "nn/models/detection/detection.h"
 #include "nn/models/vision/parts.h"
 
-enum { CELLS = 7, SIZES = 4, ANCHORS = 3 * SIZES, STAGE = 2048, CONVS = 3, MASK = EG__C4_MASK_SIDE };
+enum { CELLS = 7, SIZES = 4, ANCHORS = 3 * SIZES, STAGE = 2048, MASK = EG__C4_MASK_SIDE };
 
 typedef struct c4 {
     eg__detector d;
@@ -124,20 +124,6 @@ static bool losses(eg_module *m, const eg__batch *b, eg_detector_losses *l)
 
 /* ---- finding ------------------------------------------------------------------------------------ */
 
-static eg__found choose(const c4 *n, eg_tensor *boxes, eg_tensor *logits, eg_tensor *codes, const double *size)
-{
-    int64_t rows = eg_size(boxes, 0), classes = n->d.classes;
-    eg_tensor *scores = eg_slice(eg_softmax(logits, 1), 1, 1, classes + 1, 1);
-    eg_tensor *of =
-        eg_box_decode(eg_unsqueeze(boxes, 1), codes, .weights = {weights[0], weights[1], weights[2], weights[3]});
-    eg_tensor *label = eg__labels_of_rows(boxes, classes);
-    if (!scores || !of || !label) {
-        return (eg__found){.boxes = NULL};
-    }
-    return eg__choose(eg_reshape(of, EG_SHAPE(rows * classes, 4)), eg_reshape(scores, EG_SHAPE(rows * classes)), label,
-                      size, &n->d.o);
-}
-
 static bool find_photo(c4 *n, const eg__batch *b, int64_t i, const eg__levels *l, const eg__dense *made, eg__found *f)
 {
     eg_tensor *logits, *codes, *boxes = eg__propose(n->rpn, made, b, i, INT32_MAX, proposals(n));
@@ -145,7 +131,7 @@ static bool find_photo(c4 *n, const eg__batch *b, int64_t i, const eg__levels *l
     if (!cells || !second_stage(n, cells, b->dtype, &logits, &codes)) {
         return false;
     }
-    *f = choose(n, boxes, logits, codes, b->size[i]);
+    *f = eg__choose_classes(boxes, logits, codes, b->size[i], &n->d.o);
     if (f->boxes && n->mask) {
         cells = look(n, b, l, f->boxes, eg__photo_numbers(f->boxes, i));
         f->masks = cells ? eg_sigmoid(masks(n, cells, f->labels, b->dtype)) : NULL;
@@ -193,17 +179,6 @@ static void members(eg_module *m, eg_members *walk)
     }
 const eg__detector_kind eg__c4_kind = KIND("faster_rcnn_c4", false), eg__mask_c4_kind = KIND("mask_rcnn_c4", true);
 
-static eg_module *mask_head(int64_t classes)
-{
-    eg__stack s = {.count = 0};
-    for (int i = 0; i < CONVS; i++) {
-        eg__stack_add_numbered(&s, "conv", i + 1, eg_conv2d_new(i ? 256 : STAGE, 256, .kernel = 3, .padding = 1));
-        eg__stack_add_numbered(&s, "relu", i + 1, eg_activation_new(eg_relu));
-    }
-    eg__stack_add(&s, eg_named("out", eg_conv2d_new(256, classes, .kernel = 3, .padding = 1)));
-    return eg__begin(eg__stack_end(&s), EG_TRUNCATED_NORMAL, .std = 0.01);
-}
-
 static eg_module *make(const eg__detector_kind *kind, int64_t classes, const eg_detector_options *given)
 {
     eg_detector_options o;
@@ -219,7 +194,7 @@ static eg_module *make(const eg__detector_kind *kind, int64_t classes, const eg_
     n->stage4 = eg__resnet_v1_stages_new(o.layers, 3, 4, 32, 0);
     n->label = eg__begin(eg_linear_new(STAGE, classes + 1), EG_GLOROT_UNIFORM);
     n->box = eg__begin(eg_linear_new(STAGE, 4 * classes), EG_GLOROT_UNIFORM);
-    n->mask = kind->masks ? mask_head(classes) : NULL;
+    n->mask = kind->masks ? eg__begin(eg__tower_new(STAGE, 256, 3, classes), EG_TRUNCATED_NORMAL, .std = 0.01) : NULL;
     eg_module *m = eg_module_finish(&n->d.base);
     if (m && (eg__trunk_freeze(n->d.features, &n->d.o) || eg__trunk_freeze(n->stage4, &n->d.o))) {
         eg_module_free(m);

@@ -40,6 +40,7 @@ typedef struct eg__batch {
     eg__objects of[EG__PHOTOS_MOST]; /* where there is something to learn */
 } eg__batch;
 
+bool eg__is_floats(const eg_tensor *t);
 /* Checks and pads; labels are below `classes`. */
 eg_status eg__batch_begin(const char *op, eg_tensor *images, eg_tensor *sizes, eg__batch *b);
 eg_status eg__batch_objects(const char *op, eg_tensor *boxes, eg_tensor *labels, eg_tensor *masks, int64_t classes,
@@ -68,6 +69,12 @@ eg_tensor *eg__anchors(const eg__levels *l, const eg__batch *b, const eg__anchor
 eg_tensor *eg__rows_of(eg_tensor *x, int64_t last, eg_dtype dtype);
 /* Rows of all levels, behind each other. */
 eg_tensor *eg__rows_joined(eg_tensor *const *rows, int count);
+/* Numbers of the largest of a row of scores, `each` for an anchor, at most so many of each level; and of which level
+ * each is, unless level is NULL. */
+bool eg__likeliest(const eg__dense *made, eg_tensor *scores, int64_t each, int64_t most, eg_tensor **which,
+                   eg_tensor **level);
+/* Convolutions 3 x 3 with a relu behind each, conv1, conv2, ..., and one more, out. */
+eg_module *eg__tower_new(int64_t in, int64_t width, int convs, int64_t out);
 
 /* ---- first stage -------------------------------------------------------------------------------- */
 
@@ -135,8 +142,12 @@ typedef struct eg__found {
     eg_tensor *boxes, *scores, *labels, *masks, *from;
 } eg__found;
 
-/* The classes of rows [n * classes] of n boxes, on the boxes' device. */
-eg_tensor *eg__labels_of_rows(eg_tensor *boxes, int64_t classes);
+/* Which boxes [n, 4] are no thinner than this: bool [n]. */
+eg_tensor *eg__thick(eg_tensor *boxes, double least);
+/* What a second stage says of boxes [n, 4], logits [n, classes + 1], the first of nothing, and codes [n, classes, 4]:
+ * of each class what is chosen. */
+eg__found eg__choose_classes(eg_tensor *boxes, eg_tensor *logits, eg_tensor *codes, const double *size,
+                             const eg_detector_options *o);
 /* Of boxes [n, 4], scores [n], classes [n] those above the threshold that are boxes, suppressed by class. */
 eg__found eg__choose(eg_tensor *boxes, eg_tensor *scores, eg_tensor *labels, const double *size,
                      const eg_detector_options *o);

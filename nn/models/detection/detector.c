@@ -243,8 +243,8 @@ static eg_status check_masks(const char *op, eg_tensor *boxes, eg_tensor *masks,
     if (!fits) {
         return eg_failf(EG_ESHAPE, op, "boxes and masks must be [k, 4] and [k, S, S]");
     }
-    if (eg_dtype_of(boxes) != EG_F32 || eg_dtype_of(masks) != EG_F32) {
-        return eg_fail(EG_EDTYPE, op, "boxes and masks must be f32");
+    if (!eg__is_floats(boxes) || !eg__is_floats(masks)) {
+        return eg_fail(EG_EDTYPE, op, "boxes and masks must be floats");
     }
     const int64_t most = 1 << 15;
     return height >= 1 && width >= 1 && height <= most && width <= most
@@ -280,7 +280,7 @@ eg_tensor *eg_detection_masks(eg_tensor *boxes, eg_tensor *masks, int64_t height
     }
     eg_scope s = eg_scope_push();
     boxes = eg_to(eg_detach(boxes), eg_cpu());
-    masks = eg_to(eg_detach(masks), eg_cpu());
+    masks = eg_cast(eg_to(eg_detach(masks), eg_cpu()), EG_F32);
     eg_tensor *all = eg_zeros(EG_SHAPE(boxes ? eg_size(boxes, 0) : 0, height, width), EG_U8);
     all = all ? eg_to(all, eg_cpu()) : NULL;
     return eg_scope_pop(s, boxes && masks && all && !paste_all(op, boxes, masks, all) ? all : NULL);

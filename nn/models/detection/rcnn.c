@@ -101,21 +101,6 @@ static bool losses(eg_module *m, const eg__batch *b, eg_detector_losses *l)
 
 /* ---- finding ------------------------------------------------------------------------------------ */
 
-/* Of rows [first, first + n) of what the second stage made. */
-static eg__found choose(const rcnn *r, eg_tensor *boxes, eg_tensor *logits, eg_tensor *codes, const double *size)
-{
-    int64_t n = eg_size(boxes, 0), classes = r->d.classes;
-    eg_tensor *scores = eg_slice(eg_softmax(logits, 1), 1, 1, classes + 1, 1);
-    codes = eg_slice(eg_reshape(codes, EG_SHAPE(n, classes + 1, 4)), 1, 1, classes + 1, 1);
-    eg_tensor *of = eg_box_decode(eg_unsqueeze(boxes, 1), codes, .weights = {10, 10, 5, 5});
-    eg_tensor *label = eg__labels_of_rows(boxes, classes);
-    if (!scores || !of || !label) {
-        return (eg__found){.boxes = NULL};
-    }
-    return eg__choose(eg_reshape(of, EG_SHAPE(n * classes, 4)), eg_reshape(scores, EG_SHAPE(n * classes)),
-                      eg_reshape(label, EG_SHAPE(n * classes)), size, &r->d.o);
-}
-
 /* Masks of what was found on a photo, in its order. */
 static eg_tensor *masks_of(rcnn *r, const eg__found *f, const eg__levels *l, int64_t photo)
 {
@@ -135,7 +120,9 @@ static bool find_photo(rcnn *r, const eg__batch *b, int64_t i, const eg__levels 
     if (!g.boxes || !second_stage(r, &g, l, &logits, &codes)) {
         return false;
     }
-    *f = choose(r, g.boxes, logits, codes, b->size[i]);
+    int64_t n = eg_size(g.boxes, 0), classes = r->d.classes;
+    codes = eg_slice(eg_reshape(codes, EG_SHAPE(n, classes + 1, 4)), 1, 1, classes + 1, 1); /* not of nothing */
+    *f = eg__choose_classes(g.boxes, logits, codes, b->size[i], &r->d.o);
     f->masks = f->boxes && r->mask ? masks_of(r, f, l, i) : NULL;
     return f->boxes && (f->masks || !r->mask);
 }

@@ -36,12 +36,6 @@ static bool run(retinanet *r, const eg__batch *b, eg__dense *made)
 
 /* ---- learning ----------------------------------------------------------------------------------- */
 
-/* Rows with a number of at least this: [k] i64. */
-static eg_tensor *rows_from(eg_tensor *match, double least)
-{
-    return eg__rows_with(eg_ge_scalar(match, least));
-}
-
 /* What each anchor should say, [A, classes]; of those that are objects, `which`, a 1. */
 static eg_tensor *wanted_labels(const eg__batch *b, int64_t i, eg_tensor *match, eg_tensor *which, int64_t classes)
 {
@@ -56,7 +50,8 @@ static bool learn_photo(const retinanet *r, const eg__batch *b, int64_t i, const
 {
     const eg__objects *there = &b->of[i];
     eg_tensor *match = eg_box_match(eg_box_iou(made->anchors, there->boxes), .negative = 0.4, .best = true);
-    eg_tensor *which = match ? rows_from(match, 0) : NULL, *clear = which ? rows_from(match, EG_BOX_NEGATIVE) : NULL;
+    eg_tensor *which = match ? eg__rows_with(eg_ge_scalar(match, 0)) : NULL,
+              *clear = which ? eg__rows_with(eg_ge_scalar(match, EG_BOX_NEGATIVE)) : NULL;
     eg_tensor *wanted = clear ? wanted_labels(b, i, match, which, r->d.classes) : NULL;
     if (!wanted) {
         return false;
@@ -95,31 +90,12 @@ static bool losses(eg_module *m, const eg__batch *b, eg_detector_losses *l)
 
 /* ---- finding ------------------------------------------------------------------------------------ */
 
-/* The likeliest pairs of an anchor and a class on each level, numbers of [A, classes] as a row. */
-static eg_tensor *likeliest(const eg__dense *made, eg_tensor *scores, int64_t classes)
-{
-    eg_tensor *at[EG__LEVELS_MOST];
-    int64_t first = 0;
-    for (int k = 0; k < made->levels; k++) {
-        int64_t n = made->counts[k] * classes;
-        if (eg_topk(eg_slice(scores, 0, first, first + n, 1), eg__min(n, CANDIDATES), 0, true, NULL, &at[k])) {
-            return NULL;
-        }
-        at[k] = eg_add_int(at[k], first);
-        if (!at[k]) {
-            return NULL;
-        }
-        first += n;
-    }
-    return eg__rows_joined(at, made->levels);
-}
-
 static eg__found find_photo(const retinanet *r, const eg__batch *b, int64_t i, const eg__dense *made)
 {
     eg_tensor *scores = eg_sigmoid(eg_select(made->logits, 0, i));
     scores = scores ? eg_reshape(scores, EG_SHAPE(-1)) : NULL;
-    eg_tensor *pair = scores ? likeliest(made, scores, r->d.classes) : NULL;
-    if (!pair) {
+    eg_tensor *pair; /* numbers of [A, classes] as a row */
+    if (!scores || !eg__likeliest(made, scores, r->d.classes, CANDIDATES, &pair, NULL)) {
         return (eg__found){.boxes = NULL};
     }
     eg_tensor *anchor = eg_floor_divide_int(pair, r->d.classes);
@@ -162,13 +138,7 @@ const eg__detector_kind eg__retinanet_kind = {
 
 static eg_module *head(int64_t width, int64_t out)
 {
-    eg__stack s = {.count = 0};
-    for (int i = 0; i < 4; i++) {
-        eg__stack_add_numbered(&s, "conv", i + 1, eg_conv2d_new(width, width, .kernel = 3, .padding = 1));
-        eg__stack_add_numbered(&s, "relu", i + 1, eg_activation_new(eg_relu));
-    }
-    eg__stack_add(&s, eg_named("out", eg_conv2d_new(width, out, .kernel = 3, .padding = 1)));
-    return eg__begin(eg__stack_end(&s), EG_NORMAL, .std = 0.01);
+    return eg__begin(eg__tower_new(width, width, 4, out), EG_NORMAL, .std = 0.01);
 }
 
 /* Few anchors hold anything: each begins with a hundredth. */

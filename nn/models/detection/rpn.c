@@ -35,35 +35,6 @@ bool eg__rpn_run(eg_module *m, const eg__levels *l, eg_dtype dtype, eg__dense *m
 
 /* ---- proposals ---------------------------------------------------------------------------------- */
 
-/* The likeliest anchors of each level, and of each which level it is of. */
-static bool likeliest(const eg__dense *made, eg_tensor *logits, int64_t most, eg_tensor **which, eg_tensor **level)
-{
-    eg_tensor *at[EG__LEVELS_MOST], *of[EG__LEVELS_MOST];
-    int64_t first = 0;
-    for (int k = 0; k < made->levels; k++) {
-        int64_t n = made->counts[k], kept = eg__min(n, most);
-        if (eg_topk(eg_slice(logits, 0, first, first + n, 1), kept, 0, true, NULL, &at[k])) {
-            return false;
-        }
-        at[k] = eg_add_int(at[k], first);
-        of[k] = at[k] ? eg_full_like(at[k], k) : NULL;
-        if (!of[k]) {
-            return false;
-        }
-        first += n;
-    }
-    *which = eg__rows_joined(at, made->levels);
-    *level = eg__rows_joined(of, made->levels);
-    return *which && *level;
-}
-
-/* Rows of boxes that are no thinner than this: [k] i64. */
-static eg_tensor *thick(eg_tensor *boxes, double least)
-{
-    eg_tensor *sides = eg_sub(eg_slice(boxes, 1, 2, 4, 1), eg_slice(boxes, 1, 0, 2, 1));
-    return eg__rows_with(eg_all(eg_ge_scalar(sides, least), .axes = EG_AXES(1)));
-}
-
 eg_tensor *eg__propose(const eg_module *m, const eg__dense *made, const eg__batch *b, int64_t i, int64_t before,
                        int64_t most)
 {
@@ -71,13 +42,13 @@ eg_tensor *eg__propose(const eg_module *m, const eg__dense *made, const eg__batc
     eg_scope s = eg_scope_push();
     eg_tensor *logits = eg_squeeze(eg_detach(eg_select(made->logits, 0, i)), EG_AXES(1)), *which, *level;
     eg_tensor *codes = eg_detach(eg_select(made->codes, 0, i));
-    if (!logits || !codes || !likeliest(made, logits, before, &which, &level)) {
+    if (!logits || !codes || !eg__likeliest(made, logits, 1, before, &which, &level)) {
         return eg_scope_pop(s, NULL);
     }
     eg_tensor *boxes = eg_box_decode(eg_index_select(made->anchors, 0, which), eg_index_select(codes, 0, which),
                                      .weights = {w[0], w[1], w[2], w[3]});
     boxes = eg_box_clip(boxes, b->size[i][0], b->size[i][1]);
-    eg_tensor *rows = boxes ? thick(boxes, 1e-3) : NULL;
+    eg_tensor *rows = boxes ? eg__rows_with(eg__thick(boxes, 1e-3)) : NULL;
     boxes = eg_index_select(boxes, 0, rows);
     eg_tensor *scores = eg_index_select(logits, 0, eg_index_select(which, 0, rows));
     eg_tensor *kept =
