@@ -103,13 +103,13 @@ static eg_status take(local *l, eg__move *m, int r)
     if (!came) {
         return h->gone[r] ? eg__fail(EG_EIO, "eg_comm", "rank %d is gone", r) : EG_OK;
     }
+    if (!came->carrier != !m->carrier) { /* first: pieces are larger there */
+        return eg__fail(EG_EIO, "eg_comm", "tensors of rank %d are on %s, those of this rank are not", r,
+                        came->carrier ? "a device" : "the CPU");
+    }
     if (came->number != m->number || came->bytes != part.bytes) {
         return eg__fail(EG_EIO, "eg_comm", "rank %d does something else: %lld bytes came of it, not %lld", r,
                         (long long)came->bytes, (long long)part.bytes);
-    }
-    if (!came->carrier != !m->carrier) {
-        return eg__fail(EG_EIO, "eg_comm", "tensors of rank %d are on %s, those of this rank are not", r,
-                        came->carrier ? "a device" : "the CPU");
     }
     *line = came->next;
     came->held = true;
