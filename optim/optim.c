@@ -246,7 +246,7 @@ eg_optim *eg__optim_new(const char *name, const eg__optim_rule *rule, double lr,
     o->max_value = (double)INFINITY;
     o->norm = (double)NAN;
     o->groups = 1;
-    o->settings[0] = (eg__optim_setting){1, weight_decay};
+    o->settings[0] = (eg__optim_setting){1, weight_decay, false};
     return o;
 }
 
@@ -318,6 +318,6 @@ eg_status eg_optim_group_with(eg_optim *o, const eg_optim_group_options *options
     for (int i = 0; i < o->count; i++) {
         o->group[i] = meant(o, i, &g) ? o->groups : o->group[i];
     }
-    o->settings[o->groups++] = (eg__optim_setting){g.lr_scale, g.weight_decay};
+    o->settings[o->groups++] = (eg__optim_setting){g.lr_scale, g.weight_decay, g.keep_zeros};
     return EG_OK;
 }

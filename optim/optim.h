@@ -43,6 +43,7 @@ typedef struct eg__optim_rule {
 /* Settings of some of the parameters; group 0 is everybody's until eg_optim_group. */
 typedef struct eg__optim_setting {
     double lr_scale, weight_decay;
+    bool keep_zeros;
 } eg__optim_setting;
 
 /* The head of every optimizer; a rule's own struct begins with it. */

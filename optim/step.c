@@ -183,7 +183,8 @@ static eg_status fill(eg_optim *o, eg__optim_group *now)
                                    .decay = o->settings[i].weight_decay,
                                    .shrink = 1,
                                    .scale = 1,
-                                   .limit = o->max_value};
+                                   .limit = o->max_value,
+                                   .keep_zeros = o->settings[i].keep_zeros};
         o->rule->fill(o, &now[i]);
     }
     o->steps--;

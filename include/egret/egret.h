@@ -19,6 +19,7 @@
 #include <egret/parallel.h>
 #include <egret/precision.h>
 #include <egret/profile.h>
+#include <egret/pruning.h>
 #include <egret/saver.h>
 #include <egret/schedule.h>
 #include <egret/step.h>

@@ -241,6 +241,9 @@ typedef struct eg_optim_group_options {
     /* Their settings from now on, instead of those they had. */
     double lr_scale;     /* times the optimizer's rate; 0: 1 */
     double weight_decay; /* 0: none */
+    /* Elements that are zero stay zero, whatever their gradients and the state say: pruned weights (pruning.h). So
+     * nothing else in the group may begin at zero. Norms of gradients count theirs too. */
+    bool keep_zeros;
 } eg_optim_group_options;
 /* Gives some of the parameters settings of their own, at most 63 times. Groups cost nothing: a step
  * is one pass all the same. EG_EINVAL if no parameter is meant. */

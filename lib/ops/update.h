@@ -12,6 +12,7 @@
 /* The numbers of one group of parameters; what they mean is in lib/ops/updates.def. */
 typedef struct eg__optim_group {
     bool nesterov, centered;
+    bool keep_zeros;     /* elements that are zero stay it; their gradients count as zero */
     bool lazy;           /* rows (axis 0) whose gradient is all zero are left alone, if there are 2 axes or more */
     double scale, limit; /* what comes first: the gradient times scale, then cut to -limit..limit */
     double decay;        /* then added: decay times the parameter */
@@ -39,7 +40,8 @@ typedef struct eg__optim_group {
     X(per_rate, 1 / o->lr)
 #define EG__UPDATE_FLAGS(X) \
     X(nesterov)             \
-    X(centered)
+    X(centered)             \
+    X(keep_zeros)
 
 enum { EG__OPTIM_NUMBERS = 64 }; /* the most groups of all sets of a step */
 

@@ -41,11 +41,13 @@ static void element(const numbers *k, double scale, eg_tensor *const *in, int64_
     double x[2 + EG__OPTIM_STATES] = {m ? master(m, p, i) : eg__get_at(p, i)};
     double g = scale * k->scale * eg__get_at(in[EG__OPTIM_GRADIENT], i);
     g = g > k->limit ? k->limit : g < -k->limit ? -k->limit : g;
-    x[1] = g + k->decay * x[0];
+    const bool stays = k->keep_zeros && x[0] == 0;
+    x[1] = stays ? 0 : g + k->decay * x[0];
     for (int j = 0; j < EG__OPTIM_STATES; j++) {
         x[2 + j] = s[j] ? eg__get_at(s[j], i) : 0;
     }
     f(k, x);
+    x[0] = stays ? 0 : x[0];
     for (int j = 0; j < EG__OPTIM_STATES; j++) {
         if (s[j]) {
             eg__set_at(s[j], i, x[2 + j]);

@@ -25,6 +25,23 @@ static eg_optim *cut(eg_optim *o)
 }
 UPDATE(clipped, "sgd_update", "clipped", cut(eg_sgd_new(p, .lr = 0.1)))
 
+/* Elements of x[0] are zero where x[1] is 0.3 or more, and stay it. */
+static eg_tensor *zeros(eg_tensor *const *x, int n, void *user)
+{
+    (void)n, (void)user;
+    if (!x[0] || !x[1]) {
+        return eg_add(x[0], x[1]);
+    }
+    eg_tensor *p = eg_contiguous(eg_mul(x[0], eg_lt(x[1], eg_scalar(0.3, EG_F64))));
+    eg_parameters list = {&p, NULL, 1};
+    eg_optim *o = p ? eg_sgd_new(list, .lr = 0.1, .momentum = 0.9) : NULL;
+    if (!o || eg_optim_group(o, .weight_decay = 0.1, .keep_zeros = true)) {
+        eg_optim_free(o);
+        return NULL;
+    }
+    return two_steps(o, p, x[1]);
+}
+
 /* Only some rows of x[1] are not zero: those from x[2] on. */
 static eg_tensor *lazy(eg_tensor *const *x, int n, void *user)
 {
@@ -60,7 +77,7 @@ static eg_tensor *norms(eg_tensor *const *x, int n, void *user)
     {{DIMS(9, 70), -1, 1, 0}, {DIMS(9, 70), 0.1, 1, 0}, {DIMS(9), -1, 1, 0}}, .flags = EGT_NO_GRAD | EGT_NO_HALF
 
 #define CASE(name, op, form, ...) {op, form, name, INPUTS},
-EGT_CASES(optim, OPTIMIZERS(CASE){"adam_update", "lazy", lazy, ROWS},
+EGT_CASES(optim, OPTIMIZERS(CASE){"adam_update", "lazy", lazy, ROWS}, {"sgd_update", "zeros", zeros, INPUTS},
           {"total_norm sgd_update", "clipped", clipped, INPUTS},
           {"total_norm",
            "three norms",

@@ -12,13 +12,14 @@ enum {
     RUN = 16384,   /* elements of rows with a gradient updated at once */
 };
 
-/* A loop for each combination of states a rule may keep. */
-#define WITH_ONE(f)       f(o, x, n, true, false, false)
-#define WITH_TWO(f)       f(o, x, n, true, true, false)
-#define WITH_THREE(f)     f(o, x, n, true, true, true)
-#define WITH_MAYBE_ONE(f) x[2] ? WITH_ONE(f) : f(o, x, n, false, false, false)
+/* A loop for each combination of states a rule may keep, for zeros that stay and for those that do not. */
+#define LOOP(f, ...)      (o->keep_zeros ? f(o, x, n, __VA_ARGS__, true) : f(o, x, n, __VA_ARGS__, false))
+#define WITH_ONE(f)       LOOP(f, true, false, false)
+#define WITH_TWO(f)       LOOP(f, true, true, false)
+#define WITH_THREE(f)     LOOP(f, true, true, true)
+#define WITH_MAYBE_ONE(f) x[2] ? WITH_ONE(f) : LOOP(f, false, false, false)
 #define WITH_ONE_MAYBE_THREE(f) \
-    x[3] && x[4] ? WITH_THREE(f) : x[3] ? WITH_TWO(f) : x[4] ? f(o, x, n, true, false, true) : WITH_ONE(f)
+    x[3] && x[4] ? WITH_THREE(f) : x[3] ? WITH_TWO(f) : x[4] ? LOOP(f, true, false, true) : WITH_ONE(f)
 
 #define K(name)     k.name
 #define T           float

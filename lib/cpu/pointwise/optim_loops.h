@@ -28,19 +28,22 @@ static inline T TYPED(slope)(const TYPED(numbers) * k, T g, T p)
     return g + k->decay * p;
 }
 
-/* has0..has2: whether there are these states; constants, so that each combination is a loop of its own. */
+/* has0..has2: whether there are these states; keep: whether zeros stay. Constants, so that each combination is a loop
+ * of its own. */
 #define EG_UPDATE(rule, states, ...)                                                                               \
     static inline void TYPED(rule##_of)(const eg__optim_group *o, char *const *x, int64_t n, bool has0, bool has1, \
-                                        bool has2)                                                                 \
+                                        bool has2, bool keep)                                                      \
     {                                                                                                              \
         const TYPED(numbers) k = TYPED(numbers_of)(o);                                                             \
         T *restrict p = (T *)x[0], *restrict s0 = (T *)x[2], *restrict s1 = (T *)x[3], *restrict s2 = (T *)x[4];   \
         const T *restrict g = (const T *)x[1];                                                                     \
         for (int64_t i = 0; i < n; i++) {                                                                          \
             T S0 = has0 ? s0[i] : 0, S1 = has1 ? s1[i] : 0, S2 = has2 ? s2[i] : 0;                                 \
-            T P = p[i], G = TYPED(slope)(&k, g[i], P);                                                             \
+            T P = p[i];                                                                                            \
+            const bool stays = keep && P == 0;                                                                     \
+            T G = stays ? 0 : TYPED(slope)(&k, g[i], P);                                                           \
             __VA_ARGS__;                                                                                           \
-            p[i] = P;                                                                                              \
+            p[i] = stays ? 0 : P;                                                                                  \
             if (has0) {                                                                                            \
                 s0[i] = S0;                                                                                        \
             }                                                                                                      \

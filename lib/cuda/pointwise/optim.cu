@@ -139,7 +139,9 @@ static __device__ __forceinline__ void update(const eg__update_tensor &t, const 
         T g = x[1][j] * scale;
         g = g > k.limit ? k.limit : g; /* NaN passes */
         g = g < -k.limit ? -k.limit : g;
-        R::step(k, x[0][j], g + k.decay * x[0][j], x[2][j], x[3][j], x[4][j]);
+        const bool stays = k.keep_zeros && x[0][j] == 0;
+        R::step(k, x[0][j], stays ? 0 : g + k.decay * x[0][j], x[2][j], x[3][j], x[4][j]);
+        x[0][j] = stays ? 0 : x[0][j];
     }
 #pragma unroll
     for (int s = 0; s < R::states; s++) {
