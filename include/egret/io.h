@@ -109,6 +109,11 @@ typedef struct eg_save_options {
     size_t size;
     const char *format;  /* of the list below; NULL: by the ending of the path */
     int64_t shard_bytes; /* safetensors: files of at most so many bytes of tensors, and an index; 0: one file */
+    /* safetensors: tensors of floats with many zeros (pruning.h) are written without them, where that takes
+     * fewer bytes: NAME.nonzero, the elements of which a bit is set, in their order, and NAME.places [(n + 7) / 8] u8,
+     * where element i is bit i % 8 of byte i / 8; the text egret.sparse/NAME has the sizes of the axes between blanks.
+     * Readers here give NAME as it was, to the bit, and do not show the parts. */
+    bool sparse;
     /* Told of each tensor as it comes to it, in bytes of all there are. It must not use the map. */
     void (*told)(int64_t done, int64_t all, void *user);
     void *user;

@@ -1,5 +1,6 @@
 /* formats.c - opening and saving named tensors in whatever format. */
 #include "lib/io/formats.h"
+#include "lib/io/sparse.h"
 
 #include <stdlib.h>
 
@@ -94,19 +95,21 @@ eg_tensors *eg_tensors_open_with(const char *path, const eg_open_options *option
 {
     eg_open_options o;
     eg__options(&o, sizeof o, options);
-    eg__backing *b = open_file("eg_tensors_open", path, o.copy);
-    return b ? eg__format_open(b, o.format) : NULL;
+    static const char op[] = "eg_tensors_open";
+    eg__backing *b = open_file(op, path, o.copy);
+    return eg__sparse_opened(op, b ? eg__format_open(b, o.format) : NULL);
 }
 
 eg_tensors *eg_tensors_parse_with(const void *data, size_t bytes, const eg_open_options *options)
 {
     eg_open_options o;
     eg__options(&o, sizeof o, options);
-    eg__backing *b = eg__backing_memory("eg_tensors_parse", "memory", data, bytes);
+    static const char op[] = "eg_tensors_parse";
+    eg__backing *b = eg__backing_memory(op, "memory", data, bytes);
     if (b) {
         b->copy = o.copy;
     }
-    return b ? eg__format_open(b, o.format) : NULL;
+    return eg__sparse_opened(op, b ? eg__format_open(b, o.format) : NULL);
 }
 
 /* ---- writing ------------------------------------------------------------------------------------ */
@@ -134,6 +137,23 @@ static const eg__format *by_ending(const char *op, const char *path)
     return eg__fail_null(EG_EINVAL, op, "the ending of \"%.140s\" is of no format that is written", path);
 }
 
+static eg_status save_told(const char *op, const eg__format *f, const eg_tensors *map, const char *path,
+                           const eg_save_options *o)
+{
+    if (!o->told) {
+        return f->save(op, map, path, o);
+    }
+    eg__telling telling = {o->told, o->user, 0, 0};
+    for (int64_t i = 0; i < eg_tensors_count(map); i++) {
+        const eg_tensor_about about = eg_tensors_about(map, i);
+        telling.all += eg__about_bytes(&about);
+    }
+    eg__lazy_tell(map, &telling);
+    eg_status st = f->save(op, map, path, o);
+    eg__lazy_tell(map, NULL);
+    return st;
+}
+
 eg_status eg_tensors_save_with(const eg_tensors *map, const char *path, const eg_save_options *options)
 {
     static const char op[] = "eg_tensors_save";
@@ -146,16 +166,14 @@ eg_status eg_tensors_save_with(const eg_tensors *map, const char *path, const eg
         return eg__fail(EG_EINVAL, op, "shard_bytes is %lld, must be 0 or more", (long long)o.shard_bytes);
     }
     const eg__format *f = o.format ? named(op, o.format, true) : by_ending(op, path);
-    if (!f || !o.told) {
-        return f ? f->save(op, map, path, &o) : eg__why();
+    if (!f || !o.sparse) {
+        return f ? save_told(op, f, map, path, &o) : eg__why();
     }
-    eg__telling telling = {o.told, o.user, 0, 0};
-    for (int64_t i = 0; i < eg_tensors_count(map); i++) {
-        const eg_tensor_about about = eg_tensors_about(map, i);
-        telling.all += eg__about_bytes(&about);
+    if (f != &eg__format_safetensors) {
+        return eg__fail(EG_EINVAL, op, "zeros are left out of safetensors, not of %s", f->about.words);
     }
-    eg__lazy_tell(map, &telling);
-    eg_status st = f->save(op, map, path, &o);
-    eg__lazy_tell(map, NULL);
+    eg_tensors *packed = eg__sparse_packed(op, map);
+    eg_status st = packed ? save_told(op, f, packed, path, &o) : eg__why();
+    eg_tensors_free(packed);
     return st;
 }

@@ -6,6 +6,7 @@
 
 #include "lib/io/formats.h"
 #include "lib/io/json.h"
+#include "lib/io/sparse.h"
 
 enum { LENGTH_BYTES = EG__SAFETENSORS_LENGTH, MOST_HEADER = EG__SAFETENSORS_HEADER };
 
@@ -326,6 +327,19 @@ eg_tensors *eg__safetensors_read(eg__source *s)
     return r.map;
 }
 
+/* Unpacked at once. */
+static eg_tensors *all_of(const char *op, eg_tensors *packed)
+{
+    eg_tensors *map = eg__sparse_opened(op, packed);
+    for (int64_t i = 0; i < eg_tensors_count(map); i++) {
+        if (!eg_tensors_at(map, i)) {
+            eg_tensors_free(map);
+            return NULL;
+        }
+    }
+    return map;
+}
+
 eg_tensors *eg_safetensors_load(const char *path)
 {
     eg__source s;
@@ -334,13 +348,13 @@ eg_tensors *eg_safetensors_load(const char *path)
     }
     eg_tensors *map = eg__safetensors_read(&s);
     eg__source_close(&s);
-    return map;
+    return all_of(s.op, map);
 }
 
 eg_tensors *eg_safetensors_parse(const void *data, size_t bytes)
 {
     eg__source s;
-    return eg__source_memory(&s, "eg_safetensors_parse", data, bytes) ? NULL : eg__safetensors_read(&s);
+    return eg__source_memory(&s, "eg_safetensors_parse", data, bytes) ? NULL : all_of(s.op, eg__safetensors_read(&s));
 }
 
 /* ---- when asked --------------------------------------------------------------------------------- */
