@@ -264,6 +264,7 @@ void eg_optim_free(eg_optim *o)
     if (eg__handle_ends(o, "eg_optim_free")) {
         eg__optim_forget(o);
         eg__parallel_free(o);
+        eg__optim_prune_end(o);
         if (o->rule->end) {
             o->rule->end(o);
         }
@@ -319,5 +320,42 @@ eg_status eg_optim_group_with(eg_optim *o, const eg_optim_group_options *options
         o->group[i] = meant(o, i, &g) ? o->groups : o->group[i];
     }
     o->settings[o->groups++] = (eg__optim_setting){g.lr_scale, g.weight_decay, g.keep_zeros};
+    return EG_OK;
+}
+
+/* The group of such settings; made anew, if need be, where there is room for it. */
+static int group_of(eg_optim *o, const eg__optim_setting *s)
+{
+    for (int i = 0; i < o->groups; i++) {
+        const eg__optim_setting *t = &o->settings[i];
+        if (t->lr_scale == s->lr_scale && t->weight_decay == s->weight_decay && t->keep_zeros == s->keep_zeros) {
+            return i;
+        }
+    }
+    if (o->groups < EG__MAX_GROUPS) {
+        o->settings[o->groups] = *s;
+    }
+    return o->groups++;
+}
+
+eg_status eg__optim_keep_zeros(eg_optim *o, const bool *which)
+{
+    const int had = o->groups;
+    int to[EG__MAX_GROUPS] = {0}; /* of each group, the one that keeps zeros, + 1 */
+    for (int i = 0; i < o->count; i++) {
+        const int from = o->group[i];
+        if (which[i] && !to[from]) {
+            eg__optim_setting s = o->settings[from];
+            s.keep_zeros = true;
+            to[from] = group_of(o, &s) + 1;
+        }
+    }
+    if (o->groups > EG__MAX_GROUPS) {
+        o->groups = had;
+        return eg__fail(EG_EINVAL, o->name, "there are %d groups: no room for those that keep zeros", had - 1);
+    }
+    for (int i = 0; i < o->count; i++) {
+        o->group[i] = which[i] ? to[o->group[i]] - 1 : o->group[i];
+    }
     return EG_OK;
 }

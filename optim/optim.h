@@ -17,7 +17,8 @@ enum {
 };
 static const double eg__most_steps = 0x1p53; /* of a count in a file: a double can say it */
 
-typedef struct eg__ranks eg__ranks; /* parallel.h */
+typedef struct eg__ranks eg__ranks;     /* parallel.h */
+typedef struct eg__pruning eg__pruning; /* prune_steps.c */
 
 /* A loss that can be made again. */
 typedef struct eg__loss {
@@ -65,6 +66,7 @@ struct eg_optim {
     bool for_scaler, captured_gate; /* the latter: whether steps of a captured graph are judged */
     int64_t skipped;                /* before them */
     eg__ranks *parallel;            /* NULL: of this rank alone */
+    eg__pruning *pruning;           /* NULL: nothing is pruned */
     bool whole_rows;                /* the rule looks at rows of parameters */
     int count;
     eg_tensor **in;       /* count * EG__OPTIM_SLOTS, kept but the gradients */
@@ -108,6 +110,11 @@ eg_status eg__optim_treats_apart(const char *op, const eg_optim *optim);
 eg_status eg__optim_settle(eg_optim *optim);
 /* The device of the parameters; of several ones the CPU, where what is decided about all of them is decided. */
 uint8_t eg__optim_device(const eg_optim *optim);
+/* Puts parameters, true at their places, into groups that keep zeros. All or none. */
+eg_status eg__optim_keep_zeros(eg_optim *optim, const bool *which);
+/* Prunes what is to be pruned before the next step; ends that. */
+eg_status eg__optim_prune_now(eg_optim *optim);
+void eg__optim_prune_end(eg_optim *optim);
 /* Drops what eg_optim_backward gathered. */
 void eg__optim_forget(eg_optim *optim);
 /* The same of the first tensors of so many rows of slots. */

@@ -6,6 +6,7 @@
 #include "lib/io/assign.h"
 #include "optim/optim.h"
 #include "optim/options.h"
+#include "optim/prune.h"
 
 /* The parameters meant, and what becomes of them. */
 typedef struct meant {
@@ -13,21 +14,21 @@ typedef struct meant {
     int count;
 } meant;
 
-static bool is_meant(eg_parameters p, int i, const char *name, int min_axes, int max_axes)
+bool eg__prune_means(const eg_tensor *t, const char *name, const eg_prune_options *o)
 {
-    const int axes = p.tensors[i]->ndim;
-    bool before = false; /* tied weights count once */
-    for (int k = 0; k < i && !before; k++) {
-        before = p.tensors[k] == p.tensors[i];
-    }
-    return !before && p.tensors[i]->n && axes >= (min_axes ? min_axes : 2) && (!max_axes || axes <= max_axes) &&
-           (!name || (p.names && strstr(p.names[i], name)));
+    return t->n && t->ndim >= (o->min_axes ? o->min_axes : 2) && (!o->max_axes || t->ndim <= o->max_axes) &&
+           (!o->name || (name && strstr(name, o->name))) &&
+           (!o->m || (o->axis < t->ndim && t->shape[o->axis] % o->m == 0));
 }
 
-/* Whether n of every m can stay along the axis. */
-static bool divides(const eg_tensor *t, const eg_prune_options *o)
+/* Tied weights count once. */
+static bool before(eg_parameters p, int i)
 {
-    return !o->m || (o->axis < t->ndim && t->shape[o->axis] % o->m == 0);
+    int k = 0;
+    while (p.tensors[k] != p.tensors[i]) {
+        k++;
+    }
+    return k < i;
 }
 
 static eg_status choose(const char *op, eg_parameters p, const eg_prune_options *o, meant *m)
@@ -42,7 +43,7 @@ static eg_status choose(const char *op, eg_parameters p, const eg_prune_options 
     }
     m->left = m->p + p.count;
     for (int i = 0; i < p.count; i++) {
-        if (is_meant(p, i, o->name, o->min_axes, o->max_axes) && divides(p.tensors[i], o)) {
+        if (eg__prune_means(p.tensors[i], p.names ? p.names[i] : NULL, o) && !before(p, i)) {
             m->p[m->count++] = p.tensors[i];
         }
     }
@@ -128,7 +129,7 @@ static eg_status find(meant *m, const eg_prune_options *o)
     return EG_OK;
 }
 
-static eg_status check(const char *op, const eg_prune_options *o)
+eg_status eg__prune_check(const char *op, const eg_prune_options *o)
 {
     if (o->m || o->n) {
         return o->density != 0 || o->global || o->n < 1 || o->n >= o->m
@@ -160,7 +161,7 @@ eg_status eg_prune_with(eg_parameters parameters, const eg_prune_options *option
     eg_prune_options o;
     eg__options(&o, sizeof o, options);
     o.axis = (int)eg__or(o.axis, 1);
-    if (check(op, &o)) {
+    if (eg__prune_check(op, &o)) {
         return eg__why();
     }
     if (eg__thread_get()->record->recording) {

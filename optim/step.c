@@ -327,7 +327,8 @@ static eg_status step(eg_optim *o, eg_tensor *const *gradients, const eg__scalin
         return eg__fail(EG_ESTATE, o->name, "a tape records: ask or close it before the step");
     }
     eg_scope s = eg_scope_push();
-    eg_status st = s.depth ? update(o, gradients, scaling) : eg__why();
+    eg_status st = s.depth ? eg__optim_prune_now(o) : eg__why();
+    st = st ? st : update(o, gradients, scaling);
     if (o->parallel) { /* what is refused because of the gradients themselves is refused by all */
         st = st == EG_EINVAL ? st : eg__parallel_tell(o, st);
         st = st ? st : eg__parallel_check(o);

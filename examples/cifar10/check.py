@@ -12,7 +12,7 @@ import tarfile
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../common"))
-from checking import check, finish, is_png, kill, logged, runner  # noqa: E402
+from checking import bytes_of, check, finish, is_png, kill, logged, runner  # noqa: E402
 
 program = sys.argv[1]
 run = runner(program)
@@ -32,6 +32,23 @@ def rates(at):
     got = logged(at, "rate")
     want = {t: .1 if t <= 20 * 28782 // 80000 + 1 else .01 if t <= 20 * 43173 // 80000 + 1 else .001 for t in got}
     check("rates change where they should", all(abs(got[t] - want[t]) < 1e-9 for t in want), got)
+
+
+def thin(at):
+    """Weights are left out, of a run that goes on too, and of the file."""
+    words = [*SMALL, "--drawn", "100", "--epochs", "3", "--density", "0.1"]
+    said = run(*words, "--out", at + "/thin")
+    check("a tenth is left", "10.0 % of the weights are left" in said, said)
+    size = {name: os.path.getsize(f"{at}/thin/{name}.safetensors") for name in ("thin", "best")}
+    check("the file is small", size["thin"] < .25 * size["best"], size)
+    kill(9, program, *words, out=at + "/thin-killed")
+    run(*words, "--resume", "--out", at + "/thin-killed")
+    check("thinned, killed and resumed", bytes_of(at + "/thin/thin.safetensors") ==
+          bytes_of(at + "/thin-killed/thin.safetensors"))
+    said = run(*SMALL, "--drawn", "100", "--epochs", "2", "--keep", "2:4", "--out", at + "/keep")
+    check("two of four are left", "50.3 % of the weights are left" in said, said)
+    for wrong in ["--keep", "2.4"], ["--keep", "4:2"], ["--keep", "2:4", "--density", "0.5"]:
+        run(*SMALL, "--smoke", *wrong, "--out", at + "/wrong", expect=1)
 
 
 def from_files(at):
@@ -69,6 +86,7 @@ with tempfile.TemporaryDirectory() as at:
     check("killed and resumed, all is the same to the last bit", logged(at + "/killed") == logged(at + "/whole"))
     plain = logged((run(*words, "--no-use-distortion-for-training", "--out", at + "/plain"), at + "/plain")[1], "loss")
     check("without distortion it learns otherwise", plain != logged(at + "/whole", "loss"))
+    thin(at)
     rates(at + "/rates")
     from_files(at + "/files")
     check("help", "get-data" in run("--help"))

@@ -3,11 +3,13 @@
 #include <egret/run.h>
 
 #include "images.h"
+#include "thin.h"
 
 typedef struct options {
     int64_t layers, eval_batch, drawn;
     double lr, momentum, weight_decay, decay, epsilon;
     bool distort;
+    thinning thin;
 } options;
 
 static eg_tensor *loss(eg_module *net, eg_tensor *const *sample, eg_metrics *m, void *user)
@@ -52,10 +54,12 @@ static eg_status work(eg_run *run, void *user)
         run, "sgd",
         eg_sgd_new(eg_module_parameters(net), .lr = o->lr, .momentum = o->momentum, .weight_decay = o->weight_decay));
     eg_schedule rates = plan(o, eg_run_steps(run));
+    eg_run_heed(run, sgd ? thin_out(run, sgd, &o->thin) : EG_OK);
     if (eg_fit(run, net, sgd, loss, train, .valid = test, .best = "accuracy", .schedule = &rates)) {
         return eg_run_status(run);
     }
     eg_run_say(run, "%.1f examples/s", eg_run_speed(run) * (double)s->batch);
+    eg_run_heed(run, thin_save(run, net, &o->thin));
     EG_SCOPE {
         eg_run_heed(run, eg_module_eval(net));
         eg_run_picture(run, "images", cifar10_sheet(run, net, test));
@@ -76,6 +80,9 @@ int main(int argc, char **argv)
         EG_FLAG_REAL("weight-decay", &o.weight_decay, "2e-4", 0, 1, "of all that learns"),
         EG_FLAG_REAL("learning-rate", &o.lr, "0.1", 1e-9, 10, "at the start"),
         EG_FLAG_BOOL("use-distortion-for-training", &o.distort, "true", "cut and mirror images by chance"),
+        EG_FLAG_REAL("density", &o.thin.density, "1", 1e-3, 1,
+                     "share of the weights that stay: from a quarter to half of the steps the smallest others go"),
+        EG_FLAG_TEXT("keep", &o.thin.keep, NULL, "N:M", "of every M weights along the inputs only N stay"),
         EG_FLAG_REAL("batch-norm-decay", &o.decay, "0.997", 0, 0.999999, "of the statistics of norms"),
         EG_FLAG_REAL("batch-norm-epsilon", &o.epsilon, "1e-5", 1e-12, 1, "added to variances"),
     };

@@ -10,6 +10,7 @@ local run = require "egret.run" {
     data = "folder with CIFAR-10's binary files; without it shapes are drawn",
     epochs = 228, batch = 128, drawn = {5000, "how many images to draw"}, layers = {44, "6 n + 2: 20, 32, 44, 56, 110"},
     lr = {0.1, "learning rate at the start"}, decay = {0.997, "of the statistics of norms"},
+    density = {1.0, "share of the weights that stay: from a quarter to half of the steps the smallest others go"},
     plain = {false, "learn from images as they are, neither cut nor mirrored"},
     smoke = {steps = 20, batch = 16, drawn = 80, layers = 8, lr = 0.02, decay = 0.9},
 }
@@ -37,6 +38,14 @@ local first = steps * 28782 // 80000 + 1
 local second = math.max(steps * 43173 // 80000, first) + 1
 local sgd = eg.optim.sgd(net, {lr = run.lr, momentum = 0.9, weight_decay = 2e-4})
 sgd:follow {kind = "piecewise", lr = run.lr, at = {first, second}, rates = {0.1 * run.lr, 0.01 * run.lr}}
+
+-- What is small does little: where few weights are to stay, the smallest become zero, more and more of them, and what
+-- is left learns to do without. Zeros stay zero.
+if run.density < 1 then
+    local quarter = math.max(steps // 4, 1)
+    local plan = {kind = "polynomial", power = 3, lr = 1, ["end"] = run.density, start = quarter, steps = quarter}
+    sgd:prune(plan, {every = math.max(quarter // 100, 1)})
+end
 
 run:module("net", net)
 run:optim("sgd", sgd)
@@ -83,6 +92,11 @@ while run:goes_on(step, steps) do
         100 * right))
     run.saver:save_best(step, right)
     run:checkpoint(step, true)
+end
+
+if run.density < 1 then
+    eg.tensors_save(net:state(), run.out .. "/thin.safetensors", {sparse = true})
+    print(("%.1f %% of the weights are left"):format(100 * eg.density(net)))
 end
 
 -- ---- what was taken for what --------------------------------------------------------------------------

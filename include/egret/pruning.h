@@ -2,22 +2,20 @@
  *
  *     eg_schedule plan = EG_SCHEDULE(.kind = EG_RATE_POLYNOMIAL, .power = 3, .lr = 1, .end = 0.1,
  *                                    .start = 1000, .steps = 8000);
- *     eg_optim_group(sgd, .min_axes = 2, .weight_decay = 1e-4, .keep_zeros = true);
- *     for (int64_t step = 0; step < 12000; step++) {
- *         if (step % 100 == 0) {
- *             eg_prune(eg_module_parameters(net), .density = eg_schedule_at(&plan, step));
- *         }
- *         ...
- *     }
+ *     eg_optim_prune(sgd, &plan);
+ *     ...
+ *     eg_optim_minimize(sgd, tape, loss);
  *
  * There are no masks: a weight that is zero is one that has been pruned. The optimizer's group keeps it so
- * (keep_zeros in optim.h), and a checkpoint holds it as it is. The plan above is the cubic one of Zhu and Gupta 2017.
- * Files of such weights are smaller with .sparse (eg_save_options in io.h). */
+ * (keep_zeros in optim.h), and a checkpoint holds it as it is. The plan above is the cubic one of Zhu and Gupta 2017:
+ * from step 1000 to 9000 the share that stays falls from 1 to 0.1. Files of such weights are smaller with .sparse
+ * (eg_save_options in io.h). */
 #ifndef EGRET_PRUNING_H
 #define EGRET_PRUNING_H
 
-#include <egret/base.h>
+#include <egret/optim.h>
 #include <egret/parameters.h>
+#include <egret/schedule.h>
 
 EG_BEGIN_DECLS
 
@@ -41,6 +39,28 @@ typedef struct eg_prune_options {
 EG_API eg_status eg_prune_with(eg_parameters parameters, const eg_prune_options *options);
 #define eg_prune(...)              EG_PRUNE_(__VA_ARGS__, )
 #define EG_PRUNE_(parameters, ...) eg_prune_with(parameters, EG_OPTIONS_(eg_prune_options, __VA_ARGS__))
+
+typedef struct eg_optim_prune_options {
+    size_t size;
+    /* Which of the optimizer's parameters and how many of their elements stay, as above. */
+    const char *name; /* copied */
+    int min_axes, max_axes;
+    double density;
+    bool global;
+    int n, m, axis;
+    int64_t begin; /* the first step before which they are pruned */
+    int64_t every; /* from then on before each `every`-th step, where the plan says another density; 0: 100 */
+} eg_optim_prune_options;
+/* Prunes parameters of the optimizer in the course of its steps, at once if `begin` has come, and keeps them so. The
+ * density is the plan's rate at a step; it is copied. NULL: it does not change, or n of m stay. The parameters are in
+ * groups that keep zeros from now on, with the settings they had; groups made later take that away. Another call
+ * takes the place of the latest. Refused as eg_prune, for a plan that eg_schedule_at refuses, for parameters that ranks
+ * have shared out (ZeRO 3), and by rules that need the loss as a function. A step at which pruning fails has moved
+ * nothing. */
+EG_API eg_status eg_optim_prune_with(eg_optim *optim, const eg_schedule *plan, const eg_optim_prune_options *options);
+#define eg_optim_prune(...) EG_OPTIM_PRUNE_(__VA_ARGS__, )
+#define EG_OPTIM_PRUNE_(optim, plan, ...) \
+    eg_optim_prune_with(optim, plan, EG_OPTIONS_(eg_optim_prune_options, __VA_ARGS__))
 
 typedef struct eg_density_options {
     size_t size;
