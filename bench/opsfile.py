@@ -83,6 +83,10 @@ def work(p):
         return (2 * p.b * p.m * p.k * p.n, 4 * p.b * (p.m * p.k + p.k * p.n), 4 * p.b * p.m * p.n)
     if op == "linear":
         return 2 * p.m * p.k * p.n, 4 * (p.m * p.k + p.k * p.n + p.n), 4 * p.m * p.n
+    if op == "pruned":
+        m = p.m * (p.ih * p.ih or 1)
+        left = p.k * p.n * p.left // 100
+        return 2 * m * left, 4 * (m * p.k + 2 * left), 4 * m * p.n
     if op in ("conv", "convt"):
         return conv_work(p)
     if op == "attention":

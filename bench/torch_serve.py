@@ -55,6 +55,24 @@ def linear(p):
     return ways
 
 
+@op
+def pruned(p):
+    w = rand(p.n, p.k)
+    w[w.abs() < w.abs().flatten().kthvalue(p.n * p.k - p.n * p.k * p.left // 100).values] = 0
+    thin = w.to_sparse_csr()
+    if not p.ih:
+        x = rand(p.m, p.k)
+        return {"dense": lambda: F.linear(x, w), "csr": lambda: (thin @ x.t()).t(),
+                "csr_contiguous": lambda: (thin @ x.t()).t().contiguous()}
+    ways = {}
+    for form in FORMATS:
+        x, kernel = rand(p.m, p.k, p.ih, p.ih, form=form), w[:, :, None, None].contiguous()
+        ways["dense_" + form] = lambda x=x, kernel=kernel: F.conv2d(x, kernel)
+        if p.m == 1 and form == "nchw":
+            ways["csr"] = lambda x=x: (thin @ x.view(p.k, -1)).view(1, p.n, p.ih, p.ih)
+    return ways
+
+
 def convolution(p, form, transposed):
     out_pad = [p.po] * 2 if transposed else [0, 0]
     groups = 1 if transposed else p.g

@@ -89,6 +89,28 @@ static bool make_linear(work *w)
     return w->x[0] && w->x[1] && w->x[2];
 }
 
+static eg_tensor *cells(work *w)
+{
+    return eg_conv2d(w->x[0], w->x[1], NULL);
+}
+
+static eg_tensor *plain_linear(work *w)
+{
+    return eg_linear(w->x[0], w->x[1], NULL);
+}
+
+static bool make_pruned(work *w)
+{
+    const int64_t k = INT("k"), n = INT("n");
+    const bool conv = INT("ih") > 0;
+    w->x[0] = conv ? image(INT("m"), k, INT("ih")) : work_random(EG_SHAPE(INT("m"), k), -0.5, 0.5);
+    w->x[1] = work_random(conv ? EG_SHAPE(n, k, 1, 1) : EG_SHAPE(n, k), -0.5, 0.5);
+    w->forward = conv ? cells : plain_linear;
+    w->step = step_forward;
+    const eg_parameters weight = {&w->x[1], NULL, 1};
+    return w->x[0] && w->x[1] && !eg_prune(weight, .density = 0.01 * (double)INT("left"));
+}
+
 static eg_pool_options pool_options(const work *w)
 {
     return (eg_pool_options){.kernel = INT("k"), .stride = INT("s"), .padding = INT("p")};
@@ -210,6 +232,7 @@ const work_op work_layers[] = {
     {"layer_norm", make_layer_norm},
     {"batch_norm", make_batch_norm},
     {"linear", make_linear},
+    {"pruned", make_pruned},
     {"conv", make_conv},
     {"convt", make_convt},
     {"max_pool", make_max_pool},

@@ -282,6 +282,17 @@ static eg_status with_gemm(const eg__conv_job *j, const eg__conv_ways *ways)
     return st || !j->bias ? st : add_bias(j, j->result == EG__CONV_X ? j->x : j->y);
 }
 
+/* Whether windows are cells: a product of x as it lies with the weight. */
+static bool is_product(const eg__conv_job *j)
+{
+    const eg__conv_geometry *g = &j->g;
+    bool cells = j->result == EG__CONV_Y && g->groups == 1 && taps_of(g) == 1;
+    for (int d = 0; d < 3; d++) {
+        cells = cells && g->out[d] == g->in[d] && g->before[d] == 0;
+    }
+    return cells;
+}
+
 static eg_status choose(const eg__conv_job *j, const eg__conv_ways *ways)
 {
     const eg__conv_geometry *g = &j->g;
@@ -294,6 +305,12 @@ static eg_status choose(const eg__conv_job *j, const eg__conv_ways *ways)
     if (j->result == EG__CONV_X && g->c <= EG__CONV_NARROW && g->groups == 1 && j->x->ndim < 5 &&
         j->x->dtype == EG_F32) {
         return ways->narrow_data(j);
+    }
+    if (is_product(j)) {
+        eg_status sparse = ways->sparse(j, &done);
+        if (sparse || done) {
+            return sparse || !j->bias ? sparse : add_bias(j, j->y);
+        }
     }
     if (eg__winograd_plan(j, &tiles)) {
         return ways->winograd(j, &tiles);

@@ -11,6 +11,7 @@
 typedef eg_status eg__conv_way(const eg__conv_job *j);
 struct eg__winograd;
 typedef eg_status eg__conv_tiles(const eg__conv_job *j, const struct eg__winograd *p);
+typedef eg_status eg__conv_perhaps(const eg__conv_job *j, bool *done);
 
 /* The ways of one instruction set; a bias left out by one is added after it. */
 typedef struct eg__conv_ways {
@@ -18,6 +19,7 @@ typedef struct eg__conv_ways {
     eg__conv_way *narrow_data; /* gradient of an f32 x of few channels, at most two axes; with bias */
     eg__conv_way *gemm;        /* any shape, by way of matrix products; w row-major; no bias */
     eg__conv_tiles *winograd;  /* as planned in winograd.h; with bias */
+    eg__conv_perhaps *sparse;  /* y of windows of one cell, side by side, if most of the weight is zero; no bias */
 } eg__conv_ways;
 enum { EG__CONV_LINES = 64, EG__CONV_NARROW = 4 }; /* what depthwise and narrow_data take at most */
 

@@ -4,9 +4,10 @@
  * channels outermost and taps innermost, so that a weight [o, c, k...] is the other matrix as it
  * lies. */
 #include "lib/cpu/conv/conv.h"
-#include "lib/cpu/matrix/product.h"
+#include "lib/cpu/matrix/sparse.h"
 
 eg__conv_way ISA(eg__conv_gemm);
+eg__conv_perhaps ISA(eg__conv_sparse);
 
 enum { BLOCK_BYTES = 4 << 20, TAPS = 16 };
 
@@ -230,4 +231,23 @@ eg_status ISA(eg__conv_gemm)(const eg__conv_job *j)
         memset(b.image, 0, (size_t)j->x->n * (size_t)size);
     }
     return all_blocks(&b, images, slab);
+}
+
+eg_status ISA(eg__conv_sparse)(const eg__conv_job *j, bool *done)
+{
+    const eg__conv_geometry *g = &j->g;
+    const eg__product p = {.dtype = j->y->dtype,
+                           .m = g->n * g->out[0] * g->out[1] * g->out[2],
+                           .n = g->o,
+                           .k = g->c,
+                           .a = eg__ptr(j->x),
+                           .b = eg__ptr(j->w),
+                           .y = eg__ptr(j->y),
+                           .ra = g->c,
+                           .ca = 1,
+                           .rb = j->w->strides[1],
+                           .cb = j->w->strides[0],
+                           .ry = g->o,
+                           .keep = j->keep};
+    return ISA(eg__product_sparse)(j->c, &p, done);
 }

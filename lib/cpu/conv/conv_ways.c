@@ -4,12 +4,14 @@
 
 eg__conv_way ISA(eg__conv_depthwise), ISA(eg__conv_narrow_data), ISA(eg__conv_gemm);
 eg__conv_tiles ISA(eg__conv_winograd);
+eg__conv_perhaps ISA(eg__conv_sparse);
 eg__kernel ISA(eg__cpu_conv), ISA(eg__cpu_conv_act), ISA(eg__cpu_conv_data), ISA(eg__cpu_conv_weight);
 
 static const eg__conv_ways ways = {.depthwise = ISA(eg__conv_depthwise),
                                    .narrow_data = ISA(eg__conv_narrow_data),
                                    .gemm = ISA(eg__conv_gemm),
-                                   .winograd = ISA(eg__conv_winograd)};
+                                   .winograd = ISA(eg__conv_winograd),
+                                   .sparse = ISA(eg__conv_sparse)};
 
 eg_status ISA(eg__cpu_conv)(const eg__call *c)
 {

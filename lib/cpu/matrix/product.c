@@ -2,6 +2,7 @@
  * rest of f32 and bf16, own blocked loops where that cannot. */
 #include "lib/cpu/common/pack.h"
 #include "lib/cpu/matrix/product.h"
+#include "lib/cpu/matrix/sparse.h"
 
 /* ---- from tensors ---------------------------------------------------------------------------------- */
 
@@ -463,6 +464,11 @@ eg_status ISA(eg__product_run)(const eg__call *c, const eg__product *p, bool *do
     if (own && batches * p->m * p->n == 1 && p->ca == 1 && p->rb == 1) {
         return run_dot(c, p);
     }
+    bool sparse;
+    eg_status st = ISA(eg__product_sparse)(c, p, &sparse);
+    if (st || sparse) {
+        return st;
+    }
     bool tiny = p->k <= SMALL_K && p->m * p->n * p->k <= SMALL_WORK;
     if (own && (!tiny || p->m == 1 || p->n == 1) && few_rows(p) && run_lines(p, batches)) {
         return EG_OK;
@@ -473,7 +479,7 @@ eg_status ISA(eg__product_run)(const eg__call *c, const eg__product *p, bool *do
     }
     if (p->dtype != EG_F64) {
         bool packs = p->keep && (p->often ? p->m > 4 : packing_pays(p) && eg__pack_pays(p->keep, p->rb == 1));
-        eg_status st = run_dnnl(c, p, packs, fused);
+        st = run_dnnl(c, p, packs, fused);
         *done = *fused;
         if (st || *done) {
             return st;
