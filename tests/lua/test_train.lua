@@ -325,4 +325,23 @@ test("precision, files, journals, parts of savers", function()
     os.remove(folder)
 end)
 
+test("pruned weights stay pruned, and leave files small", function()
+    local net = eg.nn.sequential {eg.nn.linear(20, 30), eg.nn.activation(eg.relu), eg.nn.linear(30, 10)}
+    local sgd = eg.optim.sgd(net, {lr = 0.1, momentum = 0.9})
+    sgd:prune({kind = "polynomial", power = 3, lr = 1, ["end"] = 0.1, start = 2, steps = 8}, {every = 1})
+    local x = eg.ones {4, 20}
+    for _ = 1, 15 do
+        sgd:minimize(function() return net(x):square():mean() end)
+    end
+    close(eg.density(net), 0.1)
+    eg.prune(net, {n = 1, m = 10, name = "2."})
+    assert(eg.density(net, {name = "2."}) <= 0.1 + 1e-9)
+    fails(function() eg.prune(net, {density = 2}) end, "density is 2")
+    local path = os.tmpname()
+    eg.tensors_save(net:state(), path, {sparse = true, format = "safetensors"})
+    local back = eg.tensors_open(path)
+    assert(back:get("0.weight"):eq(net:state():get "0.weight"):all():item())
+    os.remove(path)
+end)
+
 check.done()
