@@ -217,6 +217,34 @@ EGT(depths)
     eg_metrics_free(m);
 }
 
+/* Beside tests/golden/trajectory.py. */
+EGT(trajectories)
+{
+    static const char *const names[] = {"similarity", "rigid", "scale"};
+    eg_tensors *file = eg_tensors_open("tests/golden/trajectory.safetensors");
+    eg_tensor *path = eg_tensors_get(file, "path"), *truth = eg_tensors_get(file, "truth");
+    eg_metrics *m = eg_metrics_new();
+    for (int i = 0; i < 3; i++) {
+        char name[40];
+        snprintf(name, sizeof name, "%s/error", names[i]);
+        eg_tensor *fitted = eg_trajectory_fitted(path, truth, (eg_path_fit)i);
+        EGT_NEAR(eg_item(eg_max(eg_abs(eg_sub(fitted, eg_tensors_get(file, names[i]))))), 0, 1e-12);
+        EGT_OK(eg_metrics_trajectory(m, names[i], part(path, 0, 3), part(truth, 0, 3), .fit = (eg_path_fit)i));
+        EGT_OK(eg_metrics_trajectory(m, names[i], part(path, 3, 4), part(truth, 3, 4), .fit = (eg_path_fit)i));
+        EGT_NEAR(eg_metrics_value(m, names[i]), eg_item(eg_tensors_get(file, name)), 1e-12);
+    }
+    EGT_OK(eg_metrics_trajectory(m, "still", eg_zeros_like(path), truth)); /* of no size that could be another */
+    EGT_CHECK(isfinite(eg_metrics_value(m, "still")));
+    EGT_OK(eg_metrics_trajectory(m, "same", truth, truth));
+    EGT_NEAR(eg_metrics_value(m, "same"), 0, 1e-12);
+    EGT_REFUSED(eg_metrics_trajectory(m, "same", path, part(truth, 0, 1)), EG_ESHAPE, "alike");
+    EGT_REFUSED(eg_metrics_trajectory(m, "same", path, eg_cast(truth, EG_I64)), EG_EDTYPE, "i64");
+    EGT_REFUSED(eg_metrics_trajectory(m, "same", path, truth, .fit = (eg_path_fit)3), EG_EINVAL, "fit 3");
+    EGT_REFUSED(eg_trajectory_fitted(path, NULL, EG_FIT_RIGID), EG_EINVAL, "truth");
+    eg_metrics_free(m);
+    eg_tensors_free(file);
+}
+
 EGT(tapes_see_nothing)
 {
     eg_metrics *m = eg_metrics_new();

@@ -83,6 +83,29 @@ EG_API eg_status eg_metrics_depth_with(eg_metrics *m, const char *name, eg_tenso
 #define EG_METRICS_DEPTH_(m, name, depth, truth, ...) \
     eg_metrics_depth_with(m, name, depth, truth, EG_OPTIONS_(eg_depth_options, __VA_ARGS__))
 
+/* What a path is laid on the true one by, before it is said how far off it is. */
+typedef enum eg_path_fit {
+    EG_FIT_SIMILARITY, /* turned, moved and made larger as brings it nearest (Umeyama 1991) */
+    EG_FIT_RIGID,      /* turned and moved (Horn 1987) */
+    EG_FIT_SCALE,      /* brought to the same beginning and made larger: of a few steps, whose errors are sums */
+} eg_path_fit;
+
+typedef struct eg_trajectory_options {
+    size_t size;
+    eg_path_fit fit;
+} eg_trajectory_options;
+
+/* How far a camera's places, path [N, T, 3] of T points each, are from the true ones, of each path for itself and then
+ * their mean: the absolute trajectory error, the root of the mean of squared distances (Sturm et al. 2012). Of
+ * EG_FIT_SCALE the root of their sum over T, as those who learn from snippets of video say it (Zhou et al. 2017). */
+EG_API eg_status eg_metrics_trajectory_with(eg_metrics *m, const char *name, eg_tensor *path, eg_tensor *truth,
+                                            const eg_trajectory_options *options);
+#define eg_metrics_trajectory(...) EG_METRICS_TRAJECTORY_(__VA_ARGS__, )
+#define EG_METRICS_TRAJECTORY_(m, name, path, truth, ...) \
+    eg_metrics_trajectory_with(m, name, path, truth, EG_OPTIONS_(eg_trajectory_options, __VA_ARGS__))
+/* The path, f64, so laid on the true one: to be drawn beside it. */
+EG_API eg_tensor *eg_trajectory_fitted(eg_tensor *path, eg_tensor *truth, eg_path_fit fit);
+
 /* ---- language ------------------------------------------------------------------------------ */
 
 /* A call adds what is said of one text, UTF-8, beside one or more references, of which the best counts; of ids, i64,
