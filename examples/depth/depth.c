@@ -50,7 +50,7 @@ static void evaluate(eg_run *run, eg_module *nets, eg_dataset *others, double ic
     if (eg_run_status(run) || judge_videos(run, nets, others, icp, j) || judge_log(run, j)) {
         return;
     }
-    eg_run_heed(run, eg_saver_save_best(eg_run_saver(run), eg_run_step(run), judge_worth(j)));
+    eg_run_heed(run, eg_saver_save_best(eg_run_saver(run), eg_run_step(run), -judge_worth(j)));
     eg_run_heed(run, eg_module_train(nets));
 }
 

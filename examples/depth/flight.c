@@ -58,12 +58,12 @@ eg_status flight_new(flight *f, int64_t i)
 
 void flight_pose(const flight *f, int64_t frame, double pose[12])
 {
-    const double *c = f->chance + 4, t = (double)frame, z = t * (0.12 + 0.12 * c[0]);
-    const double a = 0.3 * c[1], b = 0.6 + 0.8 * c[2], p = 6.283 * c[3], q = 6.283 * c[4];
+    const double *c = f->chance + 4, t = (double)frame, z = t * (0.2 + 0.15 * c[0]);
+    const double a = 0.3 * c[1], b = 0.3 + 0.4 * c[2], p = 6.283 * c[3], q = 6.283 * c[4];
     const double x = a * sin(b * z + p) + 0.3 * (c[5] - 0.5), y = 0.12 * sin(0.9 * z + q) - 0.1;
     /* It looks about where it goes, and nods and leans a little. */
-    const double yaw = atan(0.8 * a * b * cos(b * z + p)) + 0.12 * sin(0.23 * t + q) + 0.2 * (c[6] - 0.5);
-    const double pitch = 0.05 * sin(0.31 * t + p) + 0.08 * (c[7] - 0.5), roll = 0.04 * sin(0.27 * t + p + q);
+    const double yaw = atan(0.8 * a * b * cos(b * z + p)) + 0.04 * sin(0.23 * t + q) + 0.2 * (c[6] - 0.5);
+    const double pitch = 0.02 * sin(0.31 * t + p) + 0.08 * (c[7] - 0.5), roll = 0.02 * sin(0.27 * t + p + q);
     const double s1 = sin(yaw), c1 = cos(yaw), s2 = sin(pitch), c2 = cos(pitch), s3 = sin(roll), c3 = cos(roll);
     const double rows[12] = {c1 * c3 + s1 * s2 * s3,
                              -c1 * s3 + s1 * s2 * c3,

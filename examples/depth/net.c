@@ -52,6 +52,18 @@ static void depth_members(eg_module *m, eg_members *members)
 static const eg_module_kind depth_kind = {
     .size = sizeof(eg_module_kind), .name = "depth_net", .members = depth_members};
 
+/* Says that all is far away to begin with: where disparities are large their steps weigh more in the loss than what they
+ * explain, and all of it becomes flat. */
+static eg_module *say_new(int64_t in)
+{
+    eg_module *m = eg_conv2d_new(in, 1, .kernel = 3, .padding = EG_SAME);
+    if (m && eg_init(eg_module_parameters(m).tensors[1], EG_CONSTANT, .value = -2.5)) {
+        eg_module_free(m);
+        m = NULL;
+    }
+    return m;
+}
+
 static eg_module *depth_new(int64_t narrower)
 {
     static const int64_t widths[DOWN] = {32, 64, 128, 256, 512, 512, 512}, ups[DOWN] = {16, 32, 64, 128, 256, 512, 512};
@@ -72,7 +84,7 @@ static eg_module *depth_new(int64_t narrower)
             eg_conv_transpose2d_new(in, out, .kernel = 3, .stride = 2, .padding = EG_SAME, .no_bias = true), out);
         d->join[i] = conv(out + beside + said, out, 3, 1);
         if (i < SCALES) {
-            d->say[i] = eg_conv2d_new(out, 1, .kernel = 3, .padding = EG_SAME);
+            d->say[i] = say_new(out);
         }
         in = out;
     }

@@ -70,6 +70,7 @@ class Depth(nn.Module):
             self.order += [self.up[str(i)], self.join[str(i)]]
             if i < SCALES:
                 self.say[str(i)] = nn.Conv2d(outer, 1, 3, padding=1)
+                nn.init.constant_(self.say[str(i)].bias, -2.5)
                 self.order.append(self.say[str(i)])
             inner = outer
 
