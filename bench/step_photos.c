@@ -1,6 +1,7 @@
-/* step_photos.c - detectors. */
+/* step_photos.c - detectors, and depth from video. */
 #include <egret/models.h>
 
+#include "examples/depth/loss.h"
 #include "step.h"
 
 /* Boxes [n, 10, 4] somewhere on images of these sides, at least a sixteenth of them wide and high. */
@@ -33,7 +34,28 @@ static eg_status find(training *s, eg_tensor **loss)
     return eg_optim_minimize(s->optim[0], tape, *loss);
 }
 
+/* vid2depth as published, of one three of frames. */
+static void vid2depth(training *s)
+{
+    const int64_t n = step_size(1, 2), height = step_size(128, 32), width = step_size(416, 64);
+    const double lens[4] = {0.58 * (double)width, 1.92 * (double)height, 0.5 * (double)width, 0.5 * (double)height};
+    s->net[0] = nets_new(step_size(1, 8));
+    s->optim[0] = eg_adam_new(eg_module_parameters(s->net[0]), .lr = 2e-4);
+    s->x[0] = step_random(EG_SHAPE(n, 3 * FRAMES, height, width));
+    eg_scope scope = eg_scope_push();
+    eg_tensor *one = eg_from_values(EG_SHAPE(1, 4), EG_F32, lens);
+    s->x[1] = eg_keep(eg_scope_pop(scope, eg_copy(eg_expand(one, EG_SHAPE(n, 4)))));
+}
+
+static eg_status see_from_elsewhere(training *s, eg_tensor **loss)
+{
+    eg_tape tape = eg_tape_open();
+    *loss = loss_of(s->net[0], s->x[0], s->x[1], 0.1).loss;
+    return eg_optim_minimize(s->optim[0], tape, *loss);
+}
+
 const step_model step_photos[] = {
     {"faster-rcnn", faster_rcnn, find},
+    {"depth", vid2depth, see_from_elsewhere},
     {NULL, NULL, NULL},
 };

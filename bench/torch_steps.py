@@ -3,6 +3,8 @@
 They are written as people write them: modules, an optimizer's default step. Where there are two common ways the faster
 one stands here."""
 import math
+import os
+import sys
 import time
 
 import torch
@@ -239,6 +241,21 @@ def faster_rcnn():
     targets = [{"boxes": b, "labels": c} for b, c in zip(boxes, 1 + torch.randint(20, (n, 10)))]
     optimizer = optimizer_of(torch.optim.SGD, net.parameters(), .002, .9, weight_decay=1e-4)
     return learn(optimizer, forward_of(lambda: sum(net(list(x), targets).values())))
+
+
+# ---- depth -----------------------------------------------------------------------------------------
+
+
+@image_model
+def depth():
+    """vid2depth as published, of one three of frames."""
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../examples/depth"))
+    import vid2depth
+    n, height, width = size(1, 2), size(128, 32), size(416, 64)
+    nets = formed(vid2depth.Nets(size(1, 8)))
+    frames, lens = image(n, 9, height, width), torch.tensor([[.58 * width, 1.92 * height, .5 * width, .5 * height]] * n)
+    optimizer = optimizer_of(torch.optim.Adam, nets.learned(), 2e-4)
+    return learn(optimizer, forward_of(lambda: vid2depth.losses(nets, frames, lens, .1)[0]))
 
 
 # ---- generators ------------------------------------------------------------------------------------

@@ -92,7 +92,9 @@ static eg_status train(eg_run *run, const options *o, eg_module *nets, eg_datase
     }
     report(run, nets, others, o->icp, j);
     eg_run_plot(run, "loss.png", "Losses", "loss, warp, ssim, smooth, icp, valid/loss");
-    eg_run_plot(run, "error.png", "Relative error of depths", "valid/depth");
+    if (judge_has(j, "depth")) {
+        eg_run_plot(run, "error.png", "Relative error of depths", "valid/depth");
+    }
     return eg_run_check_fell(run, "loss", 0.98);
 }
 
