@@ -50,7 +50,7 @@ static void vid2depth(training *s)
 static eg_status see_from_elsewhere(training *s, eg_tensor **loss)
 {
     eg_tape tape = eg_tape_open();
-    *loss = loss_of(s->net[0], s->x[0], s->x[1], 0.1).loss;
+    *loss = loss_of(s->net[0], s->x[0], s->x[1], &(loss_weights){0.05, 0.1}).loss;
     return eg_optim_minimize(s->optim[0], tape, *loss);
 }
 

@@ -255,7 +255,7 @@ def depth():
     nets = formed(vid2depth.Nets(size(1, 8)))
     frames, lens = image(n, 9, height, width), torch.tensor([[.58 * width, 1.92 * height, .5 * width, .5 * height]] * n)
     optimizer = optimizer_of(torch.optim.Adam, nets.learned(), 2e-4)
-    return learn(optimizer, forward_of(lambda: vid2depth.losses(nets, frames, lens, .1)[0]))
+    return learn(optimizer, forward_of(lambda: vid2depth.losses(nets, frames, lens)[0]))
 
 
 # ---- generators ------------------------------------------------------------------------------------

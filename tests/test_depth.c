@@ -143,14 +143,14 @@ EGT(nets_and_three_steps)
     eg_tensors *file = eg_tensors_open("tests/golden/depth.safetensors");
     for (int i = 0; i < STEPS; i++) {
         eg_tape tape = eg_tape_open();
-        losses l = loss_of(nets, frames, lens(), 0.1);
+        losses l = loss_of(nets, frames, lens(), &(loss_weights){0.05, 0.1});
         eg_tensor *parts[5] = {l.loss, l.warp, l.ssim, l.smooth, l.icp};
         for (int k = 0; k < 5; k++) {
             EGT_NEAR(eg_item(parts[k]), eg_get(eg_tensors_get(file, "steps"), 5 * i + k), 1e-9);
         }
         EGT_OK(eg_optim_minimize(adam, tape, l.loss));
     }
-    losses l = loss_of(nets, frames, lens(), 0);
+    losses l = loss_of(nets, frames, lens(), &(loss_weights){0.05, 0});
     EGT_CHECK(l.loss && !l.icp);
     eg_tensors_free(file);
     eg_optim_free(adam);

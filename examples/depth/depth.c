@@ -14,7 +14,8 @@ typedef struct options {
     frames_options frames;
     const char *write;
     int64_t width;
-    double lr, l2, icp;
+    double lr, l2;
+    loss_weights by;
     bool evaluate;
 } options;
 
@@ -26,10 +27,10 @@ static eg_optim *optim_new(eg_run *run, const options *o, eg_module *nets)
     return adam && eg_run_heed(run, eg_optim_group(adam, .max_axes = 1)) ? NULL : adam;
 }
 
-static void learn(eg_run *run, eg_module *nets, eg_optim *adam, eg_tensor *const *x, double icp)
+static void learn(eg_run *run, eg_module *nets, eg_optim *adam, eg_tensor *const *x, const loss_weights *by)
 {
     eg_tape tape = eg_tape_open();
-    losses l = loss_of(nets, x[IMAGES], x[LENS], icp);
+    losses l = loss_of(nets, x[IMAGES], x[LENS], by);
     if (!l.loss) {
         eg_run_heed(run, eg_last_error()->code);
         return;
@@ -45,18 +46,18 @@ static void learn(eg_run *run, eg_module *nets, eg_optim *adam, eg_tensor *const
 }
 
 /* Behind an epoch. */
-static void evaluate(eg_run *run, eg_module *nets, eg_dataset *others, double icp, judge *j)
+static void evaluate(eg_run *run, eg_module *nets, eg_dataset *others, const loss_weights *by, judge *j)
 {
-    if (eg_run_status(run) || judge_videos(run, nets, others, icp, j) || judge_log(run, j)) {
+    if (eg_run_status(run) || judge_videos(run, nets, others, by, j) || judge_log(run, j)) {
         return;
     }
     eg_run_heed(run, eg_saver_save_best(eg_run_saver(run), eg_run_step(run), -judge_worth(j)));
     eg_run_heed(run, eg_module_train(nets));
 }
 
-static eg_status report(eg_run *run, eg_module *nets, eg_dataset *others, double icp, judge *j)
+static eg_status report(eg_run *run, eg_module *nets, eg_dataset *others, const loss_weights *by, judge *j)
 {
-    if (eg_run_status(run) || judge_videos(run, nets, others, icp, j)) {
+    if (eg_run_status(run) || judge_videos(run, nets, others, by, j)) {
         return eg_run_status(run);
     }
     judge_tell(run, j);
@@ -82,15 +83,15 @@ static eg_status train(eg_run *run, const options *o, eg_module *nets, eg_datase
     {
         EG_RUN_STEPS(x, run)
         {
-            learn(run, nets, adam, x, o->icp);
+            learn(run, nets, adam, x, &o->by);
         }
-        evaluate(run, nets, others, o->icp, j);
+        evaluate(run, nets, others, &o->by, j);
     }
     if (!eg_run_status(run)) {
         eg_path best = eg_run_path(run, "best.safetensors");
         eg_run_heed(run, eg_saver_restore_from(eg_run_saver(run), best.text, NULL, .allow_others = true));
     }
-    report(run, nets, others, o->icp, j);
+    report(run, nets, others, &o->by, j);
     eg_run_plot(run, "loss.png", "Losses", "loss, warp, ssim, smooth, icp, valid/loss");
     if (judge_has(j, "depth")) {
         eg_run_plot(run, "error.png", "Relative error of depths", "valid/depth");
@@ -119,7 +120,7 @@ static eg_status learn_or_judge(eg_run *run, const options *o)
     }
     if (o->evaluate) {
         eg_path best = eg_run_path(run, "best.safetensors");
-        return eg_run_restore(run, best.text) ? eg_run_status(run) : report(run, nets, others, o->icp, j);
+        return eg_run_restore(run, best.text) ? eg_run_status(run) : report(run, nets, others, &o->by, j);
     }
     return train(run, o, nets, others, j);
 }
@@ -177,7 +178,9 @@ int main(int argc, char **argv)
         EG_FLAG_INTEGER("frame-width", &o.frames.width, "128", 24, 4096, "of frames, pixels; published: 416"),
         EG_FLAG_REAL("lr", &o.lr, "1e-3", 1e-9, 1, "Adam's learning rate; published: 2e-4"),
         EG_FLAG_REAL("l2", &o.l2, "0", 0, 10, "weight of half the sum of the kernels' squares; published: 0.05"),
-        EG_FLAG_REAL("icp", &o.icp, "0.1", 0, 100, "weight of clouds of points that are to lie on each other; 0: none"),
+        EG_FLAG_REAL("smooth", &o.by.smooth, "0.005", 0, 100,
+                     "weight of steps of disparities; published: 0.05, of frames 416 pixels wide"),
+        EG_FLAG_REAL("icp", &o.by.icp, "0.1", 0, 100, "weight of clouds of points that are to lie on each other; 0: none"),
         EG_FLAG_INTEGER("drawn", &o.frames.drawn, "28", 2, 10000, "flights to draw where there are no files"),
         EG_FLAG_INTEGER("held-out", &o.frames.held_out, "0", 0, 10000,
                         "videos, the last ones, that are not learned from; 0: every seventh"),

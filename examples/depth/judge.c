@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "loss.h"
-
 static void forget(judge *j)
 {
     for (int64_t i = 0; i < j->count; i++) {
@@ -142,10 +140,10 @@ static eg_status judge_ways(judge *j, eg_tensor *found, eg_tensor *truth, eg_ten
     return st;
 }
 
-static eg_status judge_batch(judge *j, eg_module *nets, eg_tensor *const *x, double icp)
+static eg_status judge_batch(judge *j, eg_module *nets, eg_tensor *const *x, const loss_weights *by)
 {
     eg_tensor *disparities[SCALES];
-    losses l = loss_of(nets, x[IMAGES], x[LENS], icp);
+    losses l = loss_of(nets, x[IMAGES], x[LENS], by);
     eg_status st = l.loss ? eg_metrics_mean(j->scores, "loss", l.loss) : eg_last_error()->code;
     st = st ? st : nets_disparities(nets, eg_slice(x[IMAGES], 1, 3, 6, 1), disparities);
     if (!st && eg_item(eg_max(x[DEPTHS])) > 0) {
@@ -174,7 +172,7 @@ static eg_status end_track(judge *j, track *t)
     return st;
 }
 
-eg_status judge_videos(eg_run *run, eg_module *nets, eg_dataset *others, double icp, judge *j)
+eg_status judge_videos(eg_run *run, eg_module *nets, eg_dataset *others, const loss_weights *by, judge *j)
 {
     forget(j);
     if (eg_run_heed(run, eg_metrics_reset(j->scores)) || eg_run_heed(run, eg_module_eval(nets))) {
@@ -182,7 +180,7 @@ eg_status judge_videos(eg_run *run, eg_module *nets, eg_dataset *others, double 
     }
     EG_RUN_EACH(x, run, others)
     {
-        eg_run_heed(run, judge_batch(j, nets, x, icp));
+        eg_run_heed(run, judge_batch(j, nets, x, by));
     }
     for (int64_t i = 0; i < j->count && !eg_run_status(run); i++) {
         eg_run_heed(run, end_track(j, &j->tracks[i]));

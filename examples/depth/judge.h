@@ -3,6 +3,7 @@
 #define EXAMPLES_DEPTH_JUDGE_H
 
 #include "frames.h"
+#include "loss.h"
 
 /* The way of a camera through a video, [1, T, 3], as found and as it was; NULL: it is not known. */
 typedef struct track {
@@ -19,7 +20,7 @@ typedef struct judge {
 /* The run's. */
 judge *judge_new(eg_run *run, int64_t videos);
 /* A pass over the videos, in eval mode, in which the nets are left. */
-eg_status judge_videos(eg_run *run, eg_module *nets, eg_dataset *others, double icp, judge *j);
+eg_status judge_videos(eg_run *run, eg_module *nets, eg_dataset *others, const loss_weights *by, judge *j);
 /* Whether a score of that name was gathered. */
 bool judge_has(const judge *j, const char *name);
 /* What says which nets are best, the lower the better: the mean relative error of depths, or where none is known the

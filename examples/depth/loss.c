@@ -3,7 +3,7 @@
 
 #include "icp.h"
 
-static const double warp_weight = 0.85, ssim_weight = 0.15, smooth_weight = 0.05;
+static const double warp_weight = 0.85, ssim_weight = 0.15;
 
 enum { PAIRS = 4, CLOUD = 200 }; /* CLOUD: points of one that are compared, at most */
 
@@ -222,12 +222,12 @@ static bool add_scale(losses *l, const scene *s, eg_tensor *disparity, int scale
     return l->warp && l->ssim && l->smooth && (l->icp || s->icp <= 0);
 }
 
-losses loss_of(eg_module *nets, eg_tensor *frames, eg_tensor *intrinsics, double icp)
+losses loss_of(eg_module *nets, eg_tensor *frames, eg_tensor *intrinsics, const loss_weights *by)
 {
     losses l = {NULL};
     eg_tensor *disparities[SCALES], *k[PAIRS] = {intrinsics, intrinsics, intrinsics, intrinsics};
     const int64_t n = eg_size(frames, 0), h = eg_size(frames, 2), w = eg_size(frames, 3);
-    const scene s = {frames, motions_of_pairs(nets_motions(nets, frames)), eg_concat(k, PAIRS, 0), icp};
+    const scene s = {frames, motions_of_pairs(nets_motions(nets, frames)), eg_concat(k, PAIRS, 0), by->icp};
     if (!s.motions || !s.intrinsics ||
         nets_disparities(nets, eg_reshape(frames, EG_SHAPE(n * FRAMES, 3, h, w)), disparities)) {
         return l;
@@ -237,7 +237,7 @@ losses loss_of(eg_module *nets, eg_tensor *frames, eg_tensor *intrinsics, double
             return (losses){NULL};
         }
     }
-    l.loss = more(more(eg_mul_scalar(l.warp, warp_weight), l.ssim, ssim_weight), l.smooth, smooth_weight);
-    l.loss = icp > 0 ? more(l.loss, l.icp, icp) : l.loss;
+    l.loss = more(more(eg_mul_scalar(l.warp, warp_weight), l.ssim, ssim_weight), l.smooth, by->smooth);
+    l.loss = by->icp > 0 ? more(l.loss, l.icp, by->icp) : l.loss;
     return l;
 }

@@ -36,8 +36,11 @@ typedef struct losses {
     eg_tensor *loss, *warp, *ssim, *smooth, *icp; /* icp: NULL without */
 } losses;
 
-/* Of frames [N, 9, H, W], all pairs of neighbours both ways, on four scales; icp: the weight of clouds, 0: without.
- * loss NULL: a failure. */
-losses loss_of(eg_module *nets, eg_tensor *frames, eg_tensor *intrinsics, double icp);
+typedef struct loss_weights {
+    double smooth, icp; /* of roughness; of clouds, 0: without */
+} loss_weights;
+
+/* Of frames [N, 9, H, W], all pairs of neighbours both ways, on four scales. loss NULL: a failure. */
+losses loss_of(eg_module *nets, eg_tensor *frames, eg_tensor *intrinsics, const loss_weights *by);
 
 #endif

@@ -136,14 +136,21 @@ static eg_status depth_forward(const depth_net *d, eg_tensor *x, eg_tensor **dis
 
 /* ---- motion -------------------------------------------------------------------------------------- */
 
+/* Of maps of few pixels, which in a small batch have no statistics. */
+static eg_module *plain(int64_t in, int64_t out)
+{
+    return eg_sequential_new(eg_named("conv", eg_conv2d_new(in, out, .kernel = 3, .stride = 2, .padding = EG_SAME)),
+                             eg_activation_new(eg_relu));
+}
+
 static eg_module *motion_new(int64_t narrower)
 {
     const int64_t n = narrower;
     return eg_sequential_new(
         eg_named("cnv1", conv(3 * FRAMES, 16 / n, 7, 2)), eg_named("cnv2", conv(16 / n, 32 / n, 5, 2)),
         eg_named("cnv3", conv(32 / n, 64 / n, 3, 2)), eg_named("cnv4", conv(64 / n, 128 / n, 3, 2)),
-        eg_named("cnv5", conv(128 / n, 256 / n, 3, 2)), eg_named("cnv6", conv(256 / n, 256 / n, 3, 2)),
-        eg_named("cnv7", conv(256 / n, 256 / n, 3, 2)),
+        eg_named("cnv5", conv(128 / n, 256 / n, 3, 2)), eg_named("cnv6", plain(256 / n, 256 / n)),
+        eg_named("cnv7", plain(256 / n, 256 / n)),
         eg_named("pred", eg_conv2d_new(256 / n, (FRAMES - 1) * MOTION, .kernel = 1)), eg_global_avg_pool_new(),
         eg_unflatten_new(EG_SHAPE(FRAMES - 1, MOTION)));
 }

@@ -23,6 +23,7 @@ p.add_argument("--epochs", type=int, default=20)
 p.add_argument("--batch", type=int, default=4)
 p.add_argument("--width", type=int, default=4)
 p.add_argument("--lr", type=float, default=1e-3)
+p.add_argument("--smooth", type=float, default=.005)
 p.add_argument("--icp", type=float, default=.1)
 p.add_argument("--threads", type=int, default=os.cpu_count())
 p.add_argument("--seed", type=int, default=1)
@@ -91,7 +92,7 @@ def judge():
     errors, off, losses = [], [], []
     for v, t in judged:
         x = v.frames[t:t + 3]
-        losses.append(vid2depth.losses(nets, x.reshape(1, 9, *x.shape[2:]), v.lens[None].float(), o.icp)[0])
+        losses.append(vid2depth.losses(nets, x.reshape(1, 9, *x.shape[2:]), v.lens[None].float(), o.smooth, o.icp)[0])
         found, truth = 1 / nets.depth(x[1:2])[0][0, 0], v.depths[t + 1]
         found = (found * (numpy.median(truth) / numpy.median(found))).clamp(1e-3, 80)
         errors.append(((found - truth).abs() / truth).mean())
@@ -109,7 +110,7 @@ for epoch in range(o.epochs):
     order, begin, total = torch.randperm(len(learned)).tolist(), time.time(), 0
     for first in range(0, per_epoch * o.batch, o.batch):
         batch = [changed(*learned[i]) for i in order[first:first + o.batch]]
-        loss, _ = vid2depth.losses(nets, *(torch.stack(x) for x in zip(*batch)), o.icp)
+        loss, _ = vid2depth.losses(nets, *(torch.stack(x) for x in zip(*batch)), o.smooth, o.icp)
         adam.zero_grad()
         loss.backward()
         adam.step()

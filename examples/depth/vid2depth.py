@@ -99,7 +99,8 @@ class Nets(nn.Module):
         super().__init__()
         self.depth = Depth(narrower)
         widths = [c // narrower for c in (16, 32, 64, 128, 256, 256, 256)]
-        layers = [conv(inner, outer, {0: 7, 1: 5}.get(i, 3), 2)
+        layers = [conv(inner, outer, {0: 7, 1: 5}.get(i, 3), 2) if i < 5
+                  else nn.Sequential(Same(inner, outer, 3, 2), nn.ReLU())
                   for i, (inner, outer) in enumerate(zip([3 * FRAMES, *widths], widths))]
         self.motion = nn.Sequential(*layers, nn.Conv2d(widths[-1], 6 * (FRAMES - 1), 1))
 
@@ -213,7 +214,7 @@ def of_pairs(x, which):
     return torch.cat([x[:, i] for i in which])
 
 
-def losses(nets, frames, lens, weight):
+def losses(nets, frames, lens, smooth=.05, weight=.1):
     """The loss and its parts, each a sum over scales, pairs and frames: warp, ssim, smooth, icp."""
     n, _, h, w = frames.shape
     a, b = nets.motions(frames).unbind(1)
@@ -232,4 +233,4 @@ def losses(nets, frames, lens, weight):
         if weight:
             part["icp"] += 4 * share * clouds(thinned(points_of(here, k), *size), motions,
                                               thinned(points_of(of_pairs(each, SOURCES), k), *size))
-    return .85 * part["warp"] + .15 * part["ssim"] + .05 * part["smooth"] + weight * part["icp"], part
+    return .85 * part["warp"] + .15 * part["ssim"] + smooth * part["smooth"] + weight * part["icp"], part

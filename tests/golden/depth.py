@@ -62,7 +62,7 @@ with torch.no_grad():
 adam = torch.optim.Adam(nets.learned(), lr=1e-3)
 rows = []
 for step in range(STEPS):
-    loss, part = vid2depth.losses(nets, frames, LENS, .1)
+    loss, part = vid2depth.losses(nets, frames, LENS)
     rows.append(torch.stack([loss, *part.values()]))
     adam.zero_grad()
     loss.backward()
