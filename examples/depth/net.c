@@ -52,8 +52,8 @@ static void depth_members(eg_module *m, eg_members *members)
 static const eg_module_kind depth_kind = {
     .size = sizeof(eg_module_kind), .name = "depth_net", .members = depth_members};
 
-/* Says that all is far away to begin with: where disparities are large their steps weigh more in the loss than what they
- * explain, and all of it becomes flat. */
+/* Says that all is far away to begin with: where disparities are large, their steps weigh more in the loss than what
+ * they explain, and all becomes flat. */
 static eg_module *say_new(int64_t in)
 {
     eg_module *m = eg_conv2d_new(in, 1, .kernel = 3, .padding = EG_SAME);
@@ -146,13 +146,13 @@ static eg_module *plain(int64_t in, int64_t out)
 static eg_module *motion_new(int64_t narrower)
 {
     const int64_t n = narrower;
-    return eg_sequential_new(
-        eg_named("cnv1", conv(3 * FRAMES, 16 / n, 7, 2)), eg_named("cnv2", conv(16 / n, 32 / n, 5, 2)),
-        eg_named("cnv3", conv(32 / n, 64 / n, 3, 2)), eg_named("cnv4", conv(64 / n, 128 / n, 3, 2)),
-        eg_named("cnv5", conv(128 / n, 256 / n, 3, 2)), eg_named("cnv6", plain(256 / n, 256 / n)),
-        eg_named("cnv7", plain(256 / n, 256 / n)),
-        eg_named("pred", eg_conv2d_new(256 / n, (FRAMES - 1) * MOTION, .kernel = 1)), eg_global_avg_pool_new(),
-        eg_unflatten_new(EG_SHAPE(FRAMES - 1, MOTION)));
+    return eg_sequential_new(eg_named("cnv1", conv(3 * FRAMES, 16 / n, 7, 2)),
+                             eg_named("cnv2", conv(16 / n, 32 / n, 5, 2)), eg_named("cnv3", conv(32 / n, 64 / n, 3, 2)),
+                             eg_named("cnv4", conv(64 / n, 128 / n, 3, 2)),
+                             eg_named("cnv5", conv(128 / n, 256 / n, 3, 2)), eg_named("cnv6", plain(256 / n, 256 / n)),
+                             eg_named("cnv7", plain(256 / n, 256 / n)),
+                             eg_named("pred", eg_conv2d_new(256 / n, (FRAMES - 1) * MOTION, .kernel = 1)),
+                             eg_global_avg_pool_new(), eg_unflatten_new(EG_SHAPE(FRAMES - 1, MOTION)));
 }
 
 /* ---- both ---------------------------------------------------------------------------------------- */
