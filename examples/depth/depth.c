@@ -1,5 +1,4 @@
 /* depth.c - learns from video alone how far away things are and how the camera moves (Mahjourian et al. 2018). */
-#include <math.h>
 #include <string.h>
 
 #include <egret/run.h>

@@ -1,7 +1,6 @@
 /* frames.c - see frames.h. */
 #include "frames.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /* judge.c - see judge.h. */
 #include "judge.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,13 +27,15 @@ judge *judge_new(eg_run *run, int64_t videos)
     judge *j = calloc(1, sizeof *j);
     track *tracks = calloc((size_t)videos, sizeof *tracks);
     if (!j || !tracks) {
-        eg_fail(EG_ENOMEM, "depth", "out of memory");
+        eg_run_heed(run, eg_fail(EG_ENOMEM, "depth", "out of memory"));
+        free(j);
         free(tracks);
-    }
-    if (!j || !tracks || eg_run_own(run, j, free_judge)) {
         return NULL;
     }
     *j = (judge){eg_metrics_new(), tracks, 0, videos};
+    if (eg_run_own(run, j, free_judge)) {
+        return NULL;
+    }
     return eg_run_heed(run, j->scores ? EG_OK : eg_last_error()->code) ? NULL : j;
 }
 

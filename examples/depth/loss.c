@@ -7,7 +7,7 @@ static const double warp_weight = 0.85, ssim_weight = 0.15;
 
 enum { PAIRS = 4, CLOUD = 200 }; /* CLOUD: points of one that are compared, at most */
 
-/* Numbers i of [N, ...] behind its first axis, with as many axes as is asked for. */
+/* Entry i of axis 1, which stays. */
 static eg_tensor *column(eg_tensor *x, int64_t i)
 {
     return eg_slice(x, 1, i, i + 1, 1);

@@ -71,7 +71,7 @@ static eg_tensor *keep_one(eg_tensor *x, int64_t i)
 
 static eg_status add_shown(shown *s, eg_module *nets, eg_tensor *const *x)
 {
-    eg_tensor *d[SCALES], *mask, *motions = nets_motions(nets, x[IMAGES]);
+    eg_tensor *d[SCALES], *mask = NULL, *motions = nets_motions(nets, x[IMAGES]);
     eg_tensor *now = eg_slice(x[IMAGES], 1, 3, 6, 1), *before = eg_slice(x[IMAGES], 1, 0, 3, 1);
     eg_status st = nets_disparities(nets, now, d);
     eg_tensor *warped = st ? NULL : loss_warp(before, d[0], eg_select(motions, 1, 0), x[LENS], &mask);
