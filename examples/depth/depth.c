@@ -18,7 +18,7 @@ typedef struct options {
     bool evaluate;
 } options;
 
-/* What weighs on kernels, as they alone have so many axes. */
+/* Kernels decay, norms and biases do not. */
 static eg_optim *optim_new(eg_run *run, const options *o, eg_module *nets)
 {
     eg_optim *adam =
