@@ -11,6 +11,7 @@ local run = require "egret.run" {
     epochs = 12, batch = 4, drawn = {14, "flights to draw"}, width = {4, "channels of the nets are divided by it"},
     height = {64, "of frames, a multiple of 8"}, across = {128, "how wide they are, a multiple of 8"},
     lr = {1e-3, "Adam's learning rate; published: 2e-4"},
+    smooth = {0.005, "weight of steps of disparities; published: 0.05, of frames 416 pixels wide"},
     smoke = {steps = 24, batch = 2, drawn = 2, width = 8, height = 32, across = 64, lr = 2e-3},
 }
 local h, w = run.height, run.across
@@ -114,6 +115,10 @@ local function motion_net()
     local layers, from = {}, 9
     for i, c in ipairs(narrowed {16, 32, 64, 128, 256, 256, 256}) do
         layers[i] = conv(from, c, i == 1 and 7 or i == 2 and 5 or 3, 2)
+        if i > 5 then -- of maps of few pixels a small batch has no statistics
+            local plain = eg.nn.conv2d(from, c, {kernel = 3, stride = 2, padding = eg.SAME})
+            layers[i] = eg.nn.sequential {plain, eg.nn.activation(eg.relu)}
+        end
         from = c
     end
     layers[8] = eg.nn.conv2d(from, 12, {kernel = 1})
@@ -209,7 +214,7 @@ local function loss_of(frames, lens)
         local seen, there = warped(of_pairs(images, sources), of_pairs(each, targets), m, k)
         local off = ((seen - target):abs() * there):mean() * 4
         sum = sum + off * 0.85 + dissimilarity(seen, target, there) * (4 * 0.15)
-            + roughness(disparity, images:flatten(0, 1)) * (3 * 0.05 / by)
+            + roughness(disparity, images:flatten(0, 1)) * (3 * run.smooth / by)
         warp = warp + off
     end
     return sum, warp
