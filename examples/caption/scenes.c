@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../common/chance.h"
 #include "photos.h"
 
 enum { SAID = 3 }; /* captions of a scene */
@@ -31,40 +32,23 @@ typedef struct scene {
     figure at[2];
     int count, ground;
     bool above; /* the first of two above the second, not left of it */
-    uint64_t state;
+    chance luck;
 } scene;
-
-/* SplitMix64 (Steele, Lea, Flood 2014). */
-static uint64_t bits(scene *s)
-{
-    uint64_t z = s->state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
-static int draw(scene *s, int n)
-{
-    return (int)(bits(s) % (uint64_t)n);
-}
-
-static double between(scene *s, double low, double high)
-{
-    return low + (high - low) * (double)(bits(s) >> 11) * 0x1p-53;
-}
 
 static scene scene_of(int64_t number)
 {
-    scene s = {.state = (uint64_t)number};
-    s.count = draw(&s, 4) ? 2 : 1;
-    s.above = draw(&s, 2);
-    s.ground = draw(&s, 4);
+    scene s = {.luck = {(uint64_t)number}};
+    s.count = chance_of(&s.luck, 4) ? 2 : 1;
+    s.above = chance_of(&s.luck, 2);
+    s.ground = chance_of(&s.luck, 4);
     for (int i = 0; i < s.count; i++) {
-        double along = s.count == 1 ? between(&s, 0.3, 0.7) : i ? between(&s, 0.68, 0.75) : between(&s, 0.25, 0.32);
-        double across = between(&s, 0.35, 0.65);
-        s.at[i] = (figure){.form = (form)draw(&s, FORMS),
-                           .paint = draw(&s, (int)(sizeof paints / sizeof *paints)),
-                           .large = draw(&s, 2),
+        double along = s.count == 1 ? chance_between(&s.luck, 0.3, 0.7)
+                       : i          ? chance_between(&s.luck, 0.68, 0.75)
+                                    : chance_between(&s.luck, 0.25, 0.32);
+        double across = chance_between(&s.luck, 0.35, 0.65);
+        s.at[i] = (figure){.form = (form)chance_of(&s.luck, FORMS),
+                           .paint = chance_of(&s.luck, (int)(sizeof paints / sizeof *paints)),
+                           .large = chance_of(&s.luck, 2),
                            .x = s.above ? across : along,
                            .y = s.above ? along : across};
     }
@@ -101,7 +85,7 @@ eg_tensor *photos_scene(int64_t number, int64_t side)
         for (int k = 0; k < s.count; k++) {
             colour = covers(&s.at[k], x, y) ? paints[s.at[k].paint].rgb : colour;
         }
-        const double grain = between(&s, -8, 8);
+        const double grain = chance_between(&s.luck, -8, 8);
         for (int c = 0; c < 3; c++) {
             to[c * side * side + i] = (uint8_t)fmin(255, fmax(0, colour[c] + grain));
         }
