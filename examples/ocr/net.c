@@ -95,11 +95,16 @@ static reader begin(const ocr *m, eg_tensor *images)
     return r;
 }
 
-/* Letter t as the LSTM is told it, one-hot. */
+/* Letter t as the LSTM is told it, one-hot; while learning some are not told. */
 static eg_tensor *told(const ocr *m, eg_tensor *texts, int64_t t, eg_tensor *logits)
 {
     eg_tensor *id = texts ? eg_select(texts, 1, t) : eg_argmax(logits, .axes = EG_AXES(1));
-    return eg_one_hot(id, m->sizes.classes, .dtype = eg_dtype_of(logits));
+    eg_tensor *one = eg_one_hot(id, m->sizes.classes, .dtype = eg_dtype_of(logits));
+    if (!one || !m->base.training || m->sizes.untold == 0) {
+        return one;
+    }
+    eg_tensor *chance = eg_uniform(EG_SHAPE(eg_size(one, 0), 1), 0, 1, eg_dtype_of(logits));
+    return eg_mul(one, eg_cast(eg_ge_scalar(chance, m->sizes.untold), eg_dtype_of(logits)));
 }
 
 static ocr_reading walk(const ocr *m, eg_tensor *images, eg_tensor *texts, eg_tensor **logits, eg_tensor **weights)

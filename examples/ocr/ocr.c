@@ -13,7 +13,7 @@
 typedef struct options {
     sets_options sets;
     ocr_sizes sizes;
-    const char *valid_set, *write;
+    const char *valid_set, *write, *schedule;
     double lr, decay, clip, smoothing;
     int64_t shown;
     bool feedback, no_changes, evaluate;
@@ -194,6 +194,18 @@ static eg_status examine(job *j, eg_metrics *m)
     return st ? st : report(j, m);
 }
 
+static eg_optim *optim_new(job *j)
+{
+    const options *o = j->o;
+    const int64_t steps = eg_run_steps(j->run);
+    eg_optim *sgd = eg_run_optim(j->run, "sgd", eg_sgd_new(eg_module_parameters(j->net), .lr = o->lr, .momentum = 0.9));
+    const eg_schedule falls = EG_SCHEDULE(.kind = EG_RATE_COSINE, .lr = o->lr, .steps = steps > 0 ? steps : 1);
+    if (sgd && strcmp(o->schedule, "cosine") == 0) {
+        eg_run_heed(j->run, eg_optim_follow(sgd, &falls));
+    }
+    return sgd;
+}
+
 static eg_status open_training(job *j)
 {
     eg_run *run = j->run;
@@ -211,7 +223,7 @@ static eg_status open_training(job *j)
     if (open_net(j)) {
         return eg_run_status(run);
     }
-    j->sgd = eg_run_optim(run, "sgd", eg_sgd_new(eg_module_parameters(j->net), .lr = o->lr, .momentum = 0.9));
+    j->sgd = optim_new(j);
     eg_run_heed(run, eg_run_open(run));
     return eg_run_heed(run, setup_save(run, &j->sizes, &j->sets.letters));
 }
@@ -301,27 +313,31 @@ int main(int argc, char **argv)
     options o = {.write = NULL};
     const eg_flag flags[] = {
         EG_FLAG_INTEGER("side", &o.sets.side, "0", 0, 1024,
-                        "of a view in pixels; 0: as files have it, of drawn signs 96; FSNS: 150"),
+                        "of a view in pixels; 0: as files have it, of drawn signs 64; FSNS: 150"),
         EG_FLAG_INTEGER("views", &o.sets.views, "0", 0, 4,
                         "of a sign; 0: as files have them, of drawn signs 2; FSNS: 4"),
         EG_FLAG_INTEGER("length", &o.sets.length, "0", 0, 256,
-                        "letters of a text at most; 0: as files have them, of drawn signs 16; FSNS: 37"),
+                        "letters of a text at most; 0: as files have them, of drawn signs 12; FSNS: 37"),
         EG_FLAG_GROUP("net"),
         EG_FLAG_REAL("width", &o.sizes.width, "0.25", 0.01, 4, "of the trunk: its channels times that; published: 1"),
         EG_FLAG_INTEGER("units", &o.sizes.units, "256", 1, 8192, "of the LSTM"),
         EG_FLAG_BOOL("coordinates", &o.sizes.coordinates, "true", "places know their row and column"),
         EG_FLAG_BOOL("feedback", &o.feedback, "true", "a letter is told the one before it"),
+        EG_FLAG_REAL("untold", &o.sizes.untold, "0.3", 0, 1,
+                     "share of letters that are not told while learning, so that it looks; published: 0"),
         EG_FLAG_REAL("norm-decay", &o.sizes.norm_decay, "0.99", 0, 0.99999,
                      "of what norms know of earlier batches; published: 0.9997, for far more steps"),
         EG_FLAG_GROUP("learning"),
-        EG_FLAG_REAL("lr", &o.lr, "0.004", 1e-9, 10, "learning rate"),
+        EG_FLAG_REAL("lr", &o.lr, "0.02", 1e-9, 10, "learning rate; published: 0.004, for far more steps"),
+        EG_FLAG_CHOICE("schedule", &o.schedule, "cosine", "cosine|constant",
+                       "how it goes on: down along half a cosine, or, as published, as it is"),
         EG_FLAG_REAL("decay", &o.decay, "4e-5", 0, 1, "of the trunk's kernels and the last layer"),
         EG_FLAG_REAL("clip", &o.clip, "2", 0, 1e9, "norm that each gradient has at most; 0: any"),
         EG_FLAG_REAL("smoothing", &o.smoothing, "0.1", 0, 0.9, "of labels"),
         EG_FLAG_SWITCH("no-changes", &o.no_changes,
                        "signs are learned from as they are, without cuts and other colours"),
         EG_FLAG_GROUP("signs"),
-        EG_FLAG_INTEGER("drawn", &o.sets.drawn, "8000", 32, 100000000, "signs to learn from, where there are no files"),
+        EG_FLAG_INTEGER("drawn", &o.sets.drawn, "16000", 32, 100000000, "signs to learn from, where there are no files"),
         EG_FLAG_INTEGER("others", &o.sets.others, "500", 1, 1000000,
                         "and not to learn from, for each of the two other sets"),
         EG_FLAG_INTEGER("lines", &o.sets.lines, "3", 1, 8, "of a drawn sign, at most"),
@@ -334,7 +350,7 @@ int main(int argc, char **argv)
         argc, argv, work, &o, .name = "ocr",
         .about = "Trains a net to read street signs, letter by letter, looking at one place and another of "
                  "several views. `ocr PHOTO ...` reads what is on photos with the best net in --out.",
-        .flags = flags, .flag_count = EG_FLAG_COUNT(flags), .settle = settle, .epochs = 12, .batch = 32,
+        .flags = flags, .flag_count = EG_FLAG_COUNT(flags), .settle = settle, .epochs = 6, .batch = 16,
         .smoke_steps = 40, .smoke_batch = 8, .operand = "PHOTO", .most_operands = 10000,
         .data = "folder with records as FSNS has them and charset_size=*.txt; without it signs are drawn");
 }

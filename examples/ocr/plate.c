@@ -63,7 +63,7 @@ static int blanks(const char *name)
 /* How high an em may be. */
 static double room(const layout *l, int side)
 {
-    return fmin(0.92 * side / (l->widest + 2 * margin), 0.8 * side / (leading * l->lines + 2 * margin));
+    return fmin(0.88 * side / (l->widest + 2 * margin), 0.8 * side / (leading * l->lines + 2 * margin));
 }
 
 /* The largest letters, or now and then those that are nearly as large. */

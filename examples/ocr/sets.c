@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { DRAWN_SIDE = 96, DRAWN_VIEWS = 2, DRAWN_LENGTH = 16, LONGEST = 256, BUFFER = 10000 };
+enum { DRAWN_SIDE = 64, DRAWN_VIEWS = 2, DRAWN_LENGTH = 12, LONGEST = 256, BUFFER = 10000 };
 
 static const char *const names[SET_NAMES] = {"train", "validation", "test"};
 
@@ -98,6 +98,10 @@ eg_status sets_open(sets *s, const char *folder, const sets_options *o)
     s->o.side = o->side ? o->side : DRAWN_SIDE;
     s->o.views = o->views ? o->views : DRAWN_VIEWS;
     s->o.length = o->length ? o->length : DRAWN_LENGTH;
+    if (s->o.length < NAME_LEAST) {
+        return eg_failf(EG_EINVAL, "ocr", "names of at most %lld letters: must have room for %d letters",
+                        (long long)s->o.length, NAME_LEAST);
+    }
     charset_drawn(&s->letters);
     s->signs = signs_new(&(sign_options){s->o.side, s->o.views, s->o.length, s->o.lines});
     return s->signs ? EG_OK : eg_last_error()->code;

@@ -13,7 +13,7 @@ typedef enum set_name { SET_TRAIN, SET_VALIDATION, SET_TEST, SET_NAMES } set_nam
 enum { IMAGES, TEXTS };
 
 typedef struct sets_options {
-    int64_t side, views, length; /* 0: as files have them, or 96, 2 and 16 of drawn signs */
+    int64_t side, views, length; /* 0: as files have them, or 64, 2 and 12 of drawn signs */
     int64_t lines;               /* of a drawn sign, at most */
     int64_t drawn, others;       /* how many to learn from, and for each of the other sets */
     bool plain;                  /* what is learned from is not changed by chance */

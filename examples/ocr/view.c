@@ -63,7 +63,7 @@ static void choose_place(camera *k, const plate *p, int side, chance *c)
 static void choose_light(camera *k, int side, chance *c)
 {
     const double turn = chance_between(c, 0, 6.2831853), strength = chance_between(c, 0, 0.5) / side;
-    k->light = chance_between(c, 0.55, 1.05);
+    k->light = chance_between(c, 0.65, 1.05);
     k->slope[0] = strength * cos(turn);
     k->slope[1] = strength * sin(turn);
     for (int i = 0; i < 3; i++) {
@@ -191,8 +191,8 @@ eg_status view_draw(const plate *p, int side, bool others, chance *c, uint8_t *t
     choose_place(&k, p, side, c);
     choose_light(&k, side, c);
     choose_obstacle(&k.hides, side, others, c);
-    k.noise = chance_between(c, 2, 14);
-    k.blurs = chance_of(c, 3);
+    k.noise = chance_between(c, 2, 11);
+    k.blurs = chance_of(c, 1 + side / 40);
     expose(&k, p, side, seen_);
     for (int i = 0; i < k.blurs; i++) {
         blur(seen_, side, 3, 3 * side);
