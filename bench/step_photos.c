@@ -1,7 +1,8 @@
-/* step_photos.c - detectors, and depth from video. */
+/* step_photos.c - detectors, depth from video, and what reads signs. */
 #include <egret/models.h>
 
 #include "examples/depth/loss.h"
+#include "examples/ocr/net.h"
 #include "step.h"
 
 /* Boxes [n, 10, 4] somewhere on images of these sides, at least a sixteenth of them wide and high. */
@@ -54,8 +55,33 @@ static eg_status see_from_elsewhere(training *s, eg_tensor **loss)
     return eg_optim_minimize(s->optim[0], tape, *loss);
 }
 
+/* As in its paper: FSNS's sizes. */
+static void ocr(training *s)
+{
+    const ocr_sizes sizes = {.side = step_size(150, 43),
+                             .views = step_size(4, 2),
+                             .classes = 134,
+                             .length = step_size(37, 3),
+                             .units = 256,
+                             .width = 1,
+                             .norm_decay = 0.9997};
+    int64_t n = step_size(2, 1);
+    s->net[0] = ocr_new(&sizes);
+    s->optim[0] = eg_sgd_new(eg_module_parameters(s->net[0]), .lr = 0.004, .momentum = 0.9);
+    s->x[0] = step_random(EG_SHAPE(n, 3, sizes.side, sizes.views * sizes.side));
+    s->x[1] = step_integers(EG_SHAPE(n, sizes.length), sizes.classes);
+}
+
+static eg_status read_signs(training *s, eg_tensor **loss)
+{
+    eg_tape tape = eg_tape_open();
+    *loss = ocr_loss(ocr_read(s->net[0], s->x[0], s->x[1]).logits, s->x[1], 0.1);
+    return ocr_step(s->net[0], s->optim[0], tape, *loss, 4e-5, 2);
+}
+
 const step_model step_photos[] = {
     {"faster-rcnn", faster_rcnn, find},
     {"depth", vid2depth, see_from_elsewhere},
+    {"ocr", ocr, read_signs},
     {NULL, NULL, NULL},
 };

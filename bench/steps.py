@@ -27,7 +27,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 MODELS = ["mlp", "cnn", "dcgan", "cvae", "pix2pix", "resnet20", "vgg16", "resnet50", "resnet152", "inception-v3",
           "mobilenet-v2", "ptb-small", "ptb-medium", "ptb-large", "nmt", "transformer", "transformer-base", "bert",
           "bert-finetune", "gpt2", "gpt2-says", "gpt2-says-8", "speech", "deepspeech", "quickdraw", "neural-gpu",
-          "faster-rcnn", "depth"]
+          "faster-rcnn", "depth", "ocr"]
 HUGE = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 
 

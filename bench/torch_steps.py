@@ -258,6 +258,24 @@ def depth():
     return learn(optimizer, forward_of(lambda: vid2depth.losses(nets, frames, lens)[0]))
 
 
+@image_model
+def ocr():
+    """That of examples/ocr, which gives its twin this net too."""
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../examples/ocr"))
+    from torch_net import Ocr, loss_of, step
+    n, side, views, length = size(2, 1), size(150, 43), size(4, 2), size(37, 3)
+    net = formed(Ocr(side, views, 134, length, decay=.9997, coordinates=False))
+    x, texts = torch.rand(n, 3, side, views * side), torch.randint(134, (n, length))
+    optimizer = optimizer_of(torch.optim.SGD, [p for p in net.parameters() if p.requires_grad], .004, .9)
+    forward = forward_of(lambda: loss_of(net(x, texts), texts))
+
+    def run():
+        loss = forward()
+        step(net, optimizer, loss)
+        return loss
+    return run
+
+
 # ---- generators ------------------------------------------------------------------------------------
 
 

@@ -99,7 +99,9 @@ class Ocr(nn.Module):
     def look(self, images):
         n = len(images)
         x = images.reshape(n, 3, self.side, self.views, self.side).permute(0, 3, 1, 2, 4)
-        x = x.reshape(-1, 3, self.side, self.side).contiguous(memory_format=torch.channels_last)
+        last = self.trunk[0].conv.weight.is_contiguous(memory_format=torch.channels_last)
+        x = x.reshape(-1, 3, self.side, self.side)
+        x = x.contiguous(memory_format=torch.channels_last if last else torch.contiguous_format)
         maps = self.trunk(x).permute(0, 2, 3, 1)
         if self.coordinates:
             k = maps.shape[1]
