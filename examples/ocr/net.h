@@ -10,7 +10,7 @@ typedef struct ocr_sizes {
     int64_t units;            /* of the LSTM */
     double width, norm_decay; /* of the trunk (trunk.h) */
     bool coordinates;         /* places know their row and column */
-    double untold;             /* share of letters that training does not tell, so that it looks */
+    double untold;            /* share of letters that training does not tell, so that it looks */
     bool no_feedback;         /* a letter does not know the one before it */
 } ocr_sizes;
 

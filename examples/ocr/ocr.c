@@ -5,10 +5,10 @@
 
 #include <egret/run.h>
 
+#include "photo.h"
 #include "sets.h"
 #include "setup.h"
 #include "show.h"
-#include "trunk.h"
 
 typedef struct options {
     sets_options sets;
@@ -74,6 +74,13 @@ static void evaluate(job *j, eg_metrics *m)
 
 /* ---- what was learned ---------------------------------------------------------------------------- */
 
+/* The first text that is read right, or the first of all. */
+static int64_t first_right(eg_tensor *read, eg_tensor *texts)
+{
+    eg_tensor *right = eg_cast(eg_all(eg_eq(read, texts), .axes = EG_AXES(1)), EG_I64);
+    return right ? (int64_t)eg_item(eg_argmax(right)) : 0;
+}
+
 /* The first signs of the others with what is read, and for one of them from where. */
 static void show(job *j)
 {
@@ -85,9 +92,10 @@ static void show(job *j)
         ocr_reading r = ocr_read(j->net, images, NULL);
         eg_tensor *read = eg_argmax(r.logits, .axes = EG_AXES(2));
         eg_run_picture(run, "read", show_read(&j->sets.letters, eg_to(images, eg_cpu()), read, texts));
+        const int64_t one = first_right(read, texts);
         eg_run_picture(run, "attention",
-                       show_attention(&j->sets.letters, eg_select(images, 0, 0), eg_select(read, 0, 0),
-                                      eg_select(r.weights, 0, 0)));
+                       show_attention(&j->sets.letters, eg_select(images, 0, one), eg_select(read, 0, one),
+                                      eg_select(r.weights, 0, one)));
         break;
     }
 }
@@ -105,38 +113,6 @@ static eg_status report(job *j, eg_metrics *m)
         show(j);
     }
     return eg_run_status(run);
-}
-
-/* ---- reading photos ------------------------------------------------------------------------------ */
-
-/* A sign with all views beside each other, or one photo for all of them, in the middle of a square. */
-static eg_tensor *view_photo(const job *j, eg_tensor *photo)
-{
-    const int64_t h = eg_size(photo, 1), w = eg_size(photo, 2), views = j->sizes.views, most = h > w ? h : w;
-    eg_tensor *seen[4], *square = eg_image_pad(photo, (most - h) / 2, (most - h + 1) / 2, (most - w) / 2,
-                                               (most - w + 1) / 2, EG_PAD_REPLICATE, 0);
-    for (int64_t v = 0; v < views; v++) {
-        seen[v] = sets_seen(w == views * h ? eg_slice(photo, 2, v * h, (v + 1) * h, 1) : square, j->sizes.side);
-    }
-    return eg_contiguous(eg_concat(seen, (int)views, 2));
-}
-
-static eg_status read_photo(job *j, const char *file)
-{
-    const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
-    char to[EG_NAME_MOST], text[SHOW_BYTES];
-    snprintf(to, sizeof to, "%.*s-read", (int)strcspn(name, "."), name);
-    eg_tensor *photo = eg_image_load(file, .channels = 3, .other_formats = true);
-    eg_tensor *seen = photo ? view_photo(j, photo) : NULL;
-    ocr_reading r = ocr_read(j->net, eg_run_here(j->run, seen ? eg_unsqueeze(seen, 0) : NULL), NULL);
-    eg_tensor *read = eg_argmax(r.logits, .axes = EG_AXES(2));
-    eg_status st = read ? show_text(&j->sets.letters, read, 0, text) : eg_last_error()->code;
-    if (st) {
-        return st;
-    }
-    eg_run_say(j->run, "%s: %s", file, text);
-    return eg_run_picture(j->run, to,
-                          show_attention(&j->sets.letters, seen, eg_select(read, 0, 0), eg_select(r.weights, 0, 0)));
 }
 
 /* ---- a run --------------------------------------------------------------------------------------- */
@@ -157,7 +133,7 @@ static eg_status read_photos(job *j, char *const *files, int n)
     for (int i = 0; i < n && !st; i++) {
         EG_RUN_COMPUTES(run)
         {
-            st = eg_run_heed(run, read_photo(j, files[i]));
+            st = eg_run_heed(run, photo_read(run, j->net, &j->sizes, &j->sets.letters, files[i]));
         }
     }
     return eg_run_status(run);
@@ -313,11 +289,11 @@ int main(int argc, char **argv)
     options o = {.write = NULL};
     const eg_flag flags[] = {
         EG_FLAG_INTEGER("side", &o.sets.side, "0", 0, 1024,
-                        "of a view in pixels; 0: as files have it, of drawn signs 64; FSNS: 150"),
-        EG_FLAG_INTEGER("views", &o.sets.views, "0", 0, 4,
+                        "of a view in pixels; 0: as files have it, of drawn signs 80; FSNS: 150"),
+        EG_FLAG_INTEGER("views", &o.sets.views, "0", 0, VIEWS_MOST,
                         "of a sign; 0: as files have them, of drawn signs 2; FSNS: 4"),
-        EG_FLAG_INTEGER("length", &o.sets.length, "0", 0, 256,
-                        "letters of a text at most; 0: as files have them, of drawn signs 12; FSNS: 37"),
+        EG_FLAG_INTEGER("length", &o.sets.length, "0", 0, SETS_LONGEST,
+                        "letters of a text at most; 0: as files have them, of drawn signs 10; FSNS: 37"),
         EG_FLAG_GROUP("net"),
         EG_FLAG_REAL("width", &o.sizes.width, "0.25", 0.01, 4, "of the trunk: its channels times that; published: 1"),
         EG_FLAG_INTEGER("units", &o.sizes.units, "256", 1, 8192, "of the LSTM"),
@@ -337,7 +313,8 @@ int main(int argc, char **argv)
         EG_FLAG_SWITCH("no-changes", &o.no_changes,
                        "signs are learned from as they are, without cuts and other colours"),
         EG_FLAG_GROUP("signs"),
-        EG_FLAG_INTEGER("drawn", &o.sets.drawn, "16000", 32, 100000000, "signs to learn from, where there are no files"),
+        EG_FLAG_INTEGER("drawn", &o.sets.drawn, "16000", 32, 100000000,
+                        "signs to learn from, where there are no files"),
         EG_FLAG_INTEGER("others", &o.sets.others, "500", 1, 1000000,
                         "and not to learn from, for each of the two other sets"),
         EG_FLAG_INTEGER("lines", &o.sets.lines, "3", 1, 8, "of a drawn sign, at most"),
@@ -350,7 +327,7 @@ int main(int argc, char **argv)
         argc, argv, work, &o, .name = "ocr",
         .about = "Trains a net to read street signs, letter by letter, looking at one place and another of "
                  "several views. `ocr PHOTO ...` reads what is on photos with the best net in --out.",
-        .flags = flags, .flag_count = EG_FLAG_COUNT(flags), .settle = settle, .epochs = 6, .batch = 16,
+        .flags = flags, .flag_count = EG_FLAG_COUNT(flags), .settle = settle, .epochs = 5, .batch = 16,
         .smoke_steps = 40, .smoke_batch = 8, .operand = "PHOTO", .most_operands = 10000,
         .data = "folder with records as FSNS has them and charset_size=*.txt; without it signs are drawn");
 }

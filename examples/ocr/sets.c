@@ -6,20 +6,20 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { DRAWN_SIDE = 64, DRAWN_VIEWS = 2, DRAWN_LENGTH = 12, LONGEST = 256, BUFFER = 10000 };
+enum { DRAWN_SIDE = 80, DRAWN_VIEWS = 2, DRAWN_LENGTH = 10, BUFFER = 10000 };
 
-static const char *const names[SET_NAMES] = {"train", "validation", "test"};
+const char *const sets_names[SET_NAMES] = {"train", "validation", "test"};
 
 /* ---- records ------------------------------------------------------------------------------------- */
 
 static eg_dataset *records(const sets *s, set_name name, bool shuffled, uint64_t seed)
 {
     char pattern[64];
-    snprintf(pattern, sizeof pattern, "%s/%s*", names[name], names[name]);
+    snprintf(pattern, sizeof pattern, "%s/%s*", sets_names[name], sets_names[name]);
     eg_dataset *d = eg_tfrecord_new(eg_path_in(s->folder, pattern).text, .shuffle_files = shuffled, .seed = seed);
     if (!d && eg_last_error()->code == EG_EIO) {
         eg_clear_error();
-        snprintf(pattern, sizeof pattern, "%s-*", names[name]);
+        snprintf(pattern, sizeof pattern, "%s-*", sets_names[name]);
         d = eg_tfrecord_new(eg_path_in(s->folder, pattern).text, .shuffle_files = shuffled, .seed = seed);
     }
     return d;
@@ -91,9 +91,10 @@ eg_status sets_open(sets *s, const char *folder, const sets_options *o)
         snprintf(s->folder, sizeof s->folder, "%s", folder);
         eg_status st = find_letters(s);
         st = st ? st : look(s);
-        return st || s->o.length <= LONGEST ? st
-                                            : eg_failf(EG_EFORMAT, "ocr", "texts of %lld letters: must be %d at most",
-                                                       (long long)s->o.length, LONGEST);
+        return st || s->o.length <= SETS_LONGEST
+                   ? st
+                   : eg_failf(EG_EFORMAT, "ocr", "texts of %lld letters: must be %d at most", (long long)s->o.length,
+                              SETS_LONGEST);
     }
     s->o.side = o->side ? o->side : DRAWN_SIDE;
     s->o.views = o->views ? o->views : DRAWN_VIEWS;
@@ -115,11 +116,10 @@ void sets_close(sets *s)
 
 /* ---- samples ------------------------------------------------------------------------------------- */
 
-/* The sign of that number in a set. */
-static eg_status draw(const sets *s, set_name set, int64_t number, eg_tensor **image, eg_tensor **text,
-                      char name[NAME_BYTES])
+eg_status sets_draw(const sets *s, set_name set, int64_t number, eg_tensor **image, eg_tensor **text,
+                    char name[NAME_BYTES])
 {
-    int64_t ids[LONGEST];
+    int64_t ids[SETS_LONGEST];
     const int64_t at = set == SET_TEST ? s->o.others + number : number;
     signs_name(s->signs, at, set != SET_TRAIN, name);
     if (charset_encode(&s->letters, name, ids, s->o.length) < 0) {
@@ -140,7 +140,7 @@ static eg_status open_sample(eg_tensor *const *in, int n, eg_tensor **out, int *
         double which[2];
         char name[NAME_BYTES];
         eg_status st = eg_to_values(in[0], which);
-        return st ? st : draw(s, (set_name)which[0], (int64_t)which[1], &out[IMAGES], &out[TEXTS], name);
+        return st ? st : sets_draw(s, (set_name)which[0], (int64_t)which[1], &out[IMAGES], &out[TEXTS], name);
     }
     record r;
     eg_status st = read_record(in[0], &r);
@@ -188,7 +188,7 @@ static eg_tensor *changed(eg_tensor *view)
 static eg_status prepare(const sets *s, bool change, eg_tensor *const *in, eg_tensor **out, int *m)
 {
     const int64_t views = s->o.views, side = eg_size(in[IMAGES], 1);
-    eg_tensor *made[4];
+    eg_tensor *made[VIEWS_MOST];
     for (int64_t v = 0; v < views; v++) {
         eg_tensor *view = eg_slice(in[IMAGES], 2, v * side, (v + 1) * side, 1);
         made[v] = sets_seen(change ? changed(view) : view, s->o.side);
@@ -239,66 +239,4 @@ eg_dataset *sets_batches(sets *s, set_name name, int64_t batch, uint64_t seed)
     d = eg_dataset_map(d, open_sample, s, .workers = 1, .seed = seed);
     d = eg_dataset_map(d, train && !s->o.plain ? prepare_changed : prepare_plain, s, .workers = 1, .seed = seed);
     return eg_dataset_prefetch(eg_dataset_batch(d, batch, .drop_last = train), 2);
-}
-
-/* ---- writing ------------------------------------------------------------------------------------- */
-
-static eg_tensor *example(const sets *s, const char *name, eg_tensor *image, eg_tensor *text)
-{
-    const int64_t width = eg_size(image, 2);
-    int64_t ids[LONGEST], letters = charset_encode(&s->letters, name, ids, s->o.length);
-    eg_tensor *png = eg_png_encode(image), *wide = eg_from(EG_SHAPE(1), EG_I64, &width);
-    eg_example *e = png && wide && letters >= 0 ? eg_example_new() : NULL;
-    eg_status st = e ? EG_OK : eg_last_error()->code;
-    st = st ? st : eg_example_set(e, "image/encoded", png);
-    st = st ? st : eg_example_set_bytes(e, "image/format", "PNG", 3);
-    st = st ? st : eg_example_set(e, "image/width", wide);
-    st = st ? st : eg_example_set(e, "image/orig_width", wide);
-    st = st ? st : eg_example_set(e, "image/class", text);
-    st = st ? st : eg_example_set(e, "image/unpadded_class", eg_slice(text, 0, 0, letters, 1));
-    st = st ? st : eg_example_set_bytes(e, "image/text", name, strlen(name));
-    eg_tensor *bytes = st ? NULL : eg_example_encode(e);
-    eg_example_free(e);
-    return bytes;
-}
-
-static eg_status write_set(sets *s, set_name name, const char *folder)
-{
-    const int64_t count = name == SET_TRAIN ? s->o.drawn : s->o.others;
-    char file[64];
-    snprintf(file, sizeof file, "%s-00000-of-00001", names[name]);
-    eg_path in = eg_path_in(folder, names[name]);
-    eg_status st = eg_folder_make(in.text);
-    eg_tfrecord_writer *w = st ? NULL : eg_tfrecord_writer_new(eg_path_in(in.text, file).text);
-    st = w ? EG_OK : eg_last_error()->code;
-    for (int64_t i = 0; i < count && !st; i++) {
-        EG_SCOPE {
-            eg_tensor *image, *text;
-            char on[NAME_BYTES];
-            st = draw(s, name, i, &image, &text, on);
-            eg_tensor *bytes = st ? NULL : example(s, on, image, text);
-            st = bytes ? eg_tfrecord_write(w, eg_data(bytes), (size_t)eg_numel(bytes)) : eg_last_error()->code;
-        }
-    }
-    if (st) {
-        eg_tfrecord_writer_free(w);
-        return st;
-    }
-    return eg_tfrecord_writer_close(w);
-}
-
-eg_status sets_write(sets *s, eg_run *run, const char *folder)
-{
-    char file[64];
-    snprintf(file, sizeof file, "charset_size=%lld.txt", (long long)s->letters.count);
-    eg_status st = eg_folder_make(folder);
-    st = st ? st : charset_save(&s->letters, eg_path_in(folder, file).text);
-    for (int i = 0; i < SET_NAMES && !st; i++) {
-        st = write_set(s, (set_name)i, folder);
-    }
-    if (!st) {
-        eg_run_say(run, "%lld signs to learn from and twice %lld others are in %s", (long long)s->o.drawn,
-                   (long long)s->o.others, folder);
-    }
-    return st;
 }

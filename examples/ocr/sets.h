@@ -8,12 +8,15 @@
 #include "signs.h"
 
 typedef enum set_name { SET_TRAIN, SET_VALIDATION, SET_TEST, SET_NAMES } set_name;
+extern const char *const sets_names[SET_NAMES];
+
+enum { SETS_LONGEST = 256, VIEWS_MOST = 4 }; /* letters of a text, views of a sign */
 
 /* In a batch: images, f32 [N, 3, side, views side], and texts as numbers, i64 [N, length]. */
 enum { IMAGES, TEXTS };
 
 typedef struct sets_options {
-    int64_t side, views, length; /* 0: as files have them, or 64, 2 and 12 of drawn signs */
+    int64_t side, views, length; /* 0: as files have them, or 80, 2 and 10 of drawn signs */
     int64_t lines;               /* of a drawn sign, at most */
     int64_t drawn, others;       /* how many to learn from, and for each of the other sets */
     bool plain;                  /* what is learned from is not changed by chance */
@@ -32,6 +35,9 @@ void sets_close(sets *s);
 
 /* Batches; those to learn from in another order in each pass, changed by chance, and full. */
 eg_dataset *sets_batches(sets *s, set_name name, int64_t batch, uint64_t seed);
+/* The sign of that number in a set, its text as numbers and in letters. */
+eg_status sets_draw(const sets *s, set_name set, int64_t number, eg_tensor **image, eg_tensor **text,
+                    char name[NAME_BYTES]);
 /* All of the drawn signs as such files. */
 eg_status sets_write(sets *s, eg_run *run, const char *folder);
 

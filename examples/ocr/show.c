@@ -54,8 +54,9 @@ eg_tensor *show_attention(const charset *letters, eg_tensor *image, eg_tensor *r
     eg_tensor *panels[LETTERS_MOST];
     const char *names[LETTERS_MOST];
     eg_tensor *ids = eg_to(read, eg_cpu()), *from = eg_cast(eg_to(weights, eg_cpu()), EG_F32);
-    eg_tensor *sign = eg_image_to_float(sets_shown(eg_to(image, eg_cpu())));
-    if (!ids || !from || !sign) {
+    eg_tensor *sign = eg_image_to_float(eg_image_autocontrast(sets_shown(eg_to(image, eg_cpu()))));
+    eg_tensor *grey = eg_mul_scalar(eg_image_gray(sign), 0.35);
+    if (!ids || !from || !grey) {
         return NULL;
     }
     int n = 0;
@@ -64,7 +65,7 @@ eg_tensor *show_attention(const charset *letters, eg_tensor *image, eg_tensor *r
         ended = id == letters->null;
         names[n] = ended ? "(end)" : !strcmp(letters->letters[id], " ") ? "(blank)" : letters->letters[id];
         eg_tensor *bright = light(eg_select(from, 0, n), eg_size(sign, 1));
-        panels[n] = eg_mul(sign, eg_add_scalar(eg_mul_scalar(bright, 0.75), 0.25));
+        panels[n] = eg_add(grey, eg_mul(bright, eg_sub(sign, grey)));
         if (!panels[n]) {
             return NULL;
         }

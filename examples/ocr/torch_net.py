@@ -31,7 +31,8 @@ class Mixed(nn.Module):
 
         def conv(i, o, kernel):
             return Conv(i, o, kernel, decay=decay)
-        i, w48, w64, w96 = wide(i), wide(48), wide(64), wide(96)
+        w48, w64, w96 = wide(48), wide(64), wide(96)
+        self.channels = 2 * w64 + w96 + wide(pool)
         self.Branch_0 = named(("Conv2d_0a_1x1", conv(i, w64, 1)))
         self.Branch_1 = named(("Conv2d_0a_1x1", conv(i, w48, 1)), ("Conv2d_0b_5x5", conv(w48, w64, 5)))
         self.Branch_2 = named(("Conv2d_0a_1x1", conv(i, w64, 1)), ("Conv2d_0b_3x3", conv(w64, w96, 3)),
@@ -49,11 +50,13 @@ def trunk(width, decay):
 
     def conv(i, o, kernel, stride=1, valid=False):
         return Conv(wide(i) if i else 3, wide(o), kernel, stride, valid, decay)
+    first = Mixed(wide(192), 32, wide, decay)
+    second = Mixed(first.channels, 64, wide, decay)
     return named(("Conv2d_1a_3x3", conv(0, 32, 3, 2, True)), ("Conv2d_2a_3x3", conv(32, 32, 3, 1, True)),
                  ("Conv2d_2b_3x3", conv(32, 64, 3)), ("MaxPool_3a_3x3", nn.MaxPool2d(3, 2)),
                  ("Conv2d_3b_1x1", conv(64, 80, 1)), ("Conv2d_4a_3x3", conv(80, 192, 3, 1, True)),
-                 ("MaxPool_5a_3x3", nn.MaxPool2d(3, 2)), ("Mixed_5b", Mixed(192, 32, wide, decay)),
-                 ("Mixed_5c", Mixed(256, 64, wide, decay)), ("Mixed_5d", Mixed(288, 64, wide, decay)))
+                 ("MaxPool_5a_3x3", nn.MaxPool2d(3, 2)), ("Mixed_5b", first), ("Mixed_5c", second),
+                 ("Mixed_5d", Mixed(second.channels, 64, wide, decay)))
 
 
 class Lstm(nn.Module):
@@ -73,10 +76,11 @@ class Lstm(nn.Module):
 
 
 class Ocr(nn.Module):
-    def __init__(self, side, views, classes, length, units=256, width=1., decay=.99, coordinates=True, feedback=True):
+    def __init__(self, side, views, classes, length, units=256, width=1., decay=.99, coordinates=True, feedback=True,
+                 untold=0.):
         super().__init__()
         self.side, self.views, self.classes, self.length, self.units = side, views, classes, length, units
-        self.coordinates, self.feedback = coordinates, feedback
+        self.coordinates, self.feedback, self.untold = coordinates, feedback, untold
         self.trunk = trunk(width, decay)
         with torch.no_grad():
             _, channels, k, _ = self.trunk.eval()(torch.zeros(1, 3, side, side)).shape
@@ -126,6 +130,8 @@ class Ocr(nn.Module):
             if self.feedback:
                 told = texts[:, t] if texts is not None else logits[-1].argmax(1)
                 before = F.one_hot(told, self.classes).to(places.dtype)
+                if self.training and self.untold:
+                    before = before * (torch.rand_like(before[:, :1]) >= self.untold)
         return torch.stack(logits, 1)
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The training of ocr.c in PyTorch: the same net, first weights by the same rules, signs, changes of them, steps.
 
-    ocr --write DIR; twin.py DIR [--epochs 12] [--threads N]
+    ocr --write DIR; twin.py DIR [--epochs 5] [--threads N]
 
 Prints shares of letters and of whole texts that are read right of the set "validation" behind each epoch. Needs PyTorch,
 torchvision and Pillow."""
@@ -23,9 +23,10 @@ from torch_net import Ocr, loss_of, step
 
 p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 p.add_argument("data")
-p.add_argument("--epochs", type=int, default=12)
+p.add_argument("--epochs", type=int, default=5)
+p.add_argument("--steps", type=int, default=0, help="after which it ends; 0: of the epochs")
 p.add_argument("--batch", type=int, default=16)
-p.add_argument("--lr", type=float, default=.016)
+p.add_argument("--lr", type=float, default=.02)
 p.add_argument("--width", type=float, default=.25)
 p.add_argument("--threads", type=int, default=os.cpu_count())
 p.add_argument("--seed", type=int, default=1)
@@ -126,7 +127,7 @@ def batch_of(signs, change):
 train, valid = load("train"), load("validation")
 letters = sum(1 for _ in open(glob.glob(f"{o.data}/charset_size=*.txt")[0], encoding="utf-8"))
 null, (_, side, wide) = letters - 1, train[0][0].shape
-net = Ocr(side, wide // side, letters, len(train[0][1]), width=o.width).to(memory_format=torch.channels_last)
+net = Ocr(side, wide // side, letters, len(train[0][1]), width=o.width, untold=.3).to(memory_format=torch.channels_last)
 sgd = torch.optim.SGD([w for w in net.parameters() if w.requires_grad], o.lr, momentum=.9)
 
 
