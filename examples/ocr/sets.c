@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { DRAWN_SIDE = 80, DRAWN_VIEWS = 2, DRAWN_LENGTH = 10, BUFFER = 10000 };
+enum { DRAWN_SIDE = 80, DRAWN_VIEWS = 2, DRAWN_LENGTH = 10, BUFFER = 2000 };
 
 const char *const sets_names[SET_NAMES] = {"train", "validation", "test"};
 
