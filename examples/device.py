@@ -38,6 +38,8 @@ SIZES = {
                    "--batch", "2"], ["loss", "pose", "consistency"], 2e-3),
     "depth": (["--width", "8", "--frame-height", "24", "--frame-width", "32", "--drawn", "2", "--batch", "2"],
               ["loss", "warp"], 2e-3),
+    "ocr": (["--side", "43", "--views", "1", "--length", "8", "--width", "0.0625", "--units", "8", "--drawn", "32", "--others",
+             "2", "--batch", "2", "--untold", "0"], ["loss"], 2e-3),
     "cvt": (["--size", "tiny", "--batch", "2"], ["loss", "views"], 1e-3),
     "style": (["--size", "32", *SHORT], ["loss", "style"], 2e-2),  # a line search branches on the last bits
     "fast_style": (["--side", "32", "--size", "32", "--width", "0.125", "--drawn", "6", "--batch", "2",
