@@ -15,7 +15,7 @@ typedef struct options {
     ocr_sizes sizes;
     const char *valid_set, *write, *schedule;
     double lr, decay, clip, smoothing;
-    int64_t shown;
+    int64_t shown, judge_every;
     bool feedback, no_changes, evaluate;
 } options;
 
@@ -204,6 +204,12 @@ static eg_status open_training(job *j)
     return eg_run_heed(run, setup_save(run, &j->sizes, &j->sets.letters));
 }
 
+/* Whether that comes behind this step. */
+static bool is_judged(const job *j)
+{
+    return j->o->judge_every && eg_run_step(j->run) % j->o->judge_every == 0;
+}
+
 static eg_status train(job *j, eg_metrics *m)
 {
     eg_run *run = j->run;
@@ -219,8 +225,13 @@ static eg_status train(job *j, eg_metrics *m)
         EG_RUN_STEPS(sample, run)
         {
             learn(j, sample);
+            if (is_judged(j)) {
+                evaluate(j, m);
+            }
         }
-        evaluate(j, m);
+        if (!is_judged(j)) {
+            evaluate(j, m);
+        }
     }
     if (!eg_run_status(run)) {
         eg_path best = eg_run_path(run, "best.safetensors");
@@ -313,7 +324,7 @@ int main(int argc, char **argv)
         EG_FLAG_SWITCH("no-changes", &o.no_changes,
                        "signs are learned from as they are, without cuts and other colours"),
         EG_FLAG_GROUP("signs"),
-        EG_FLAG_INTEGER("drawn", &o.sets.drawn, "16000", 32, 100000000,
+        EG_FLAG_INTEGER("drawn", &o.sets.drawn, "80000", 32, 100000000,
                         "signs to learn from, where there are no files"),
         EG_FLAG_INTEGER("others", &o.sets.others, "500", 1, 1000000,
                         "and not to learn from, for each of the two other sets"),
@@ -321,13 +332,15 @@ int main(int argc, char **argv)
         EG_FLAG_CHOICE("valid-set", &o.valid_set, "validation", "validation|test", "the signs it is judged by"),
         EG_FLAG_TEXT("write", &o.write, NULL, "DIR", "only write the drawn signs as records, as FSNS has them"),
         EG_FLAG_SWITCH("evaluate", &o.evaluate, "only tell what the best net in --out is worth"),
+        EG_FLAG_INTEGER("judge-every", &o.judge_every, "1000", 0, INT32_MAX,
+                        "steps between two looks at what it is worth, beside those behind epochs; 0: none"),
         EG_FLAG_INTEGER("shown", &o.shown, "16", 0, 1000, "signs of a batch that are drawn with what was read"),
     };
     return eg_run_main(
         argc, argv, work, &o, .name = "ocr",
         .about = "Trains a net to read street signs, letter by letter, looking at one place and another of "
                  "several views. `ocr PHOTO ...` reads what is on photos with the best net in --out.",
-        .flags = flags, .flag_count = EG_FLAG_COUNT(flags), .settle = settle, .epochs = 5, .batch = 16,
+        .flags = flags, .flag_count = EG_FLAG_COUNT(flags), .settle = settle, .epochs = 1, .batch = 16,
         .smoke_steps = 40, .smoke_batch = 8, .operand = "PHOTO", .most_operands = 10000,
         .data = "folder with records as FSNS has them and charset_size=*.txt; without it signs are drawn");
 }
