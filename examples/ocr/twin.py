@@ -156,7 +156,13 @@ if __name__ == "__main__":
             step(net, sgd, loss)
             total += loss.item()
             done += 1
+            if done % 100 == 0:
+                print(f"step {done}: loss {loss.item():.3f}", flush=True)
+            if done == o.steps:
+                break
         seconds = time.time() - begin
         share, texts = judge()
-        print(f"epoch {epoch + 1}: loss {total / per_epoch:.3f}, letters {share:.4f}, texts {texts:.4f}, {seconds:.1f} s",
+        print(f"epoch {epoch + 1}: loss {total / (done - epoch * per_epoch):.3f}, letters {share:.4f}, texts {texts:.4f}, {seconds:.1f} s",
               flush=True)
+        if done == o.steps:
+            break
