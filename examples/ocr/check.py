@@ -33,6 +33,8 @@ def files(at):
         check(f"{name}: drawn and read signs are worth the same", said[0] == said[1] and "whole texts" in said[0], said)
     said = run(*SMOKE, "--data", at + "/signs", "--views", "1", "--out", at + "/one")
     check("one view of two", "views of 48 pixels, 1 of a sign, 8 letters of 79 kinds" in said, said)
+    said = run("--data", at + "/signs", "--out", at + "/odd", expect=2)
+    check("steps of which there is no number", "--steps" in said, said)
     flat = at + "/flat"
     os.makedirs(flat)
     for name in ("train", "validation"):

@@ -175,10 +175,15 @@ static eg_optim *optim_new(job *j)
     const options *o = j->o;
     const int64_t steps = eg_run_steps(j->run);
     eg_optim *sgd = eg_run_optim(j->run, "sgd", eg_sgd_new(eg_module_parameters(j->net), .lr = o->lr, .momentum = 0.9));
-    const eg_schedule falls = EG_SCHEDULE(.kind = EG_RATE_COSINE, .lr = o->lr, .steps = steps > 0 ? steps : 1);
-    if (sgd && strcmp(o->schedule, "cosine") == 0) {
-        eg_run_heed(j->run, eg_optim_follow(sgd, &falls));
+    if (!sgd || strcmp(o->schedule, "cosine") != 0) {
+        return sgd;
     }
+    if (steps <= 0) {
+        eg_run_refuse(j->run, "how many records there are is not known: say --steps, or --schedule constant");
+        return NULL;
+    }
+    const eg_schedule falls = EG_SCHEDULE(.kind = EG_RATE_COSINE, .lr = o->lr, .steps = steps);
+    eg_run_heed(j->run, eg_optim_follow(sgd, &falls));
     return sgd;
 }
 
@@ -200,6 +205,9 @@ static eg_status open_training(job *j)
         return eg_run_status(run);
     }
     j->sgd = optim_new(j);
+    if (eg_run_status(run)) {
+        return eg_run_status(run);
+    }
     eg_run_heed(run, eg_run_open(run));
     return eg_run_heed(run, setup_save(run, &j->sizes, &j->sets.letters));
 }
@@ -324,7 +332,7 @@ int main(int argc, char **argv)
         EG_FLAG_SWITCH("no-changes", &o.no_changes,
                        "signs are learned from as they are, without cuts and other colours"),
         EG_FLAG_GROUP("signs"),
-        EG_FLAG_INTEGER("drawn", &o.sets.drawn, "80000", 32, 100000000,
+        EG_FLAG_INTEGER("drawn", &o.sets.drawn, "16000", 32, 100000000,
                         "signs to learn from, where there are no files"),
         EG_FLAG_INTEGER("others", &o.sets.others, "500", 1, 1000000,
                         "and not to learn from, for each of the two other sets"),
@@ -340,7 +348,7 @@ int main(int argc, char **argv)
         argc, argv, work, &o, .name = "ocr",
         .about = "Trains a net to read street signs, letter by letter, looking at one place and another of "
                  "several views. `ocr PHOTO ...` reads what is on photos with the best net in --out.",
-        .flags = flags, .flag_count = EG_FLAG_COUNT(flags), .settle = settle, .epochs = 1, .batch = 16,
+        .flags = flags, .flag_count = EG_FLAG_COUNT(flags), .settle = settle, .epochs = 5, .batch = 16,
         .smoke_steps = 40, .smoke_batch = 8, .operand = "PHOTO", .most_operands = 10000,
         .data = "folder with records as FSNS has them and charset_size=*.txt; without it signs are drawn");
 }
