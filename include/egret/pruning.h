@@ -1,16 +1,15 @@
 /* pruning.h - nets most of whose weights are zero: which ones go, and how many are left.
  *
- *     eg_schedule plan = EG_SCHEDULE(.kind = EG_RATE_POLYNOMIAL, .power = 3, .lr = 1, .end = 0.1,
- *                                    .start = 1000, .steps = 8000);
  *     eg_optim_prune(sgd, &plan);
  *     ...
  *     eg_optim_minimize(sgd, tape, loss);
  *
  * There are no masks: a weight that is zero is one that has been pruned. The optimizer's group keeps it so
- * (keep_zeros in optim.h), and a checkpoint holds it as it is. The plan above is the cubic one of Zhu and Gupta 2017:
- * from step 1000 to 9000 the share that stays falls from 1 to 0.1. Files of such weights are smaller with .sparse
- * (eg_save_options in io.h). On the CPU linear layers and convolutions of single cells, of 32 rows or windows and more,
- * in f32 pass over the zeros of a weight of which at most a fifth is left. */
+ * (keep_zeros in optim.h), and a checkpoint holds it as it is. The plan (schedule.h) says which share of the weights is
+ * left at a step; the cubic one of Zhu and Gupta 2017 is polynomial with power 3, lr 1 and, as its end, the last share,
+ * 0.1 say. Files of such weights are smaller with .sparse (eg_save_options in io.h). On the CPU linear layers and
+ * convolutions of single cells, of 32 rows or windows and more, in f32 pass over the zeros of a weight of which at most
+ * a fifth is left. */
 #ifndef EGRET_PRUNING_H
 #define EGRET_PRUNING_H
 
