@@ -108,7 +108,7 @@ static void note(const int8_t *top, int k, uint8_t *mask, float *box)
     }
 }
 
-eg_status shapes_draw(int64_t i, eg_tensor **image, eg_tensor **boxes, eg_tensor **labels, eg_tensor **masks)
+static eg_status draw(eg_tensor **image, eg_tensor **boxes, eg_tensor **labels, eg_tensor **masks)
 {
     shape s[SHAPES_MOST];
     int8_t top[PIXELS];
@@ -117,7 +117,6 @@ eg_status shapes_draw(int64_t i, eg_tensor **image, eg_tensor **boxes, eg_tensor
     float box[SHAPES_MOST][4];
     double ground[6];
     int count, n = 0;
-    eg_seed(0x5a9e + (uint64_t)i);
     eg_status st = chance(ground, 6);
     st = st ? st : some_shapes(s, ground, &count);
     eg_tensor *noise = eg_normal(EG_SHAPE(3 * PIXELS), 0, 0.04, EG_F32);
@@ -137,4 +136,13 @@ eg_status shapes_draw(int64_t i, eg_tensor **image, eg_tensor **boxes, eg_tensor
     *labels = eg_from(EG_SHAPE(n), EG_I64, label);
     *masks = eg_from(EG_SHAPE(n, SIDE, SIDE), EG_U8, mask);
     return *image && *boxes && *labels && *masks ? EG_OK : eg_last_error()->code;
+}
+
+eg_status shapes_draw(int64_t i, eg_tensor **image, eg_tensor **boxes, eg_tensor **labels, eg_tensor **masks)
+{
+    const eg_random_state before = eg_random_get_state(); /* the changes by chance that follow are of the epoch */
+    eg_seed(0x5a9e + (uint64_t)i);
+    eg_status st = draw(image, boxes, labels, masks);
+    eg_random_set_state(before);
+    return st;
 }
