@@ -40,7 +40,8 @@ SMALL_NETS = {"eg_model_forward", "eg_lenet_new_with", "eg_cifarnet_new_with", "
               "eg_resnet_cifar_v2_new_with", "eg_mobilenet_v1_new_with", "eg_mobilenet_v2_new_with"}
 LARGE_NETS = {"eg_faster_rcnn_new_with", "eg_mask_rcnn_new_with", "eg_retinanet_new_with",
               "eg_faster_rcnn_c4_new_with", "eg_mask_rcnn_c4_new_with"}
-NEEDED = {"kernel": "1", "sizes": "{8}", "batch": "1", "steps": "2"}  # fields whose 0 is refused
+# Fields whose 0 is refused, of all structs or of one.
+NEEDED = {"kernel": "1", "sizes": "{8}", "batch": "1", "steps": "2", "eg_prune_options.density": "0.5"}
 COUNTS = {"n", "count", "nin", "nout", "most", "m", "bytes", "size", "columns", "fields", "nc", "nl"}
 
 
@@ -103,8 +104,9 @@ class Call:
         if p.type in ("eg_module", "eg_dataset") and p.stars == 2:
             return f"v_{p.type[3:]}s(h, {self.slot('tensors', p.name)})"
         if p.stars == 1 and p.type in h.structs and h.structs[p.type].is_options or p.type == "eg_schedule":
-            needed = "".join(f", .{q.name} = {NEEDED[q.name]}" for q in h.structs[p.type].fields
-                             if q.name in NEEDED and not q.stars and q.type != "eg_shape")
+            of_one = {q.name: NEEDED.get(f"{p.type}.{q.name}", NEEDED.get(q.name)) for q in h.structs[p.type].fields}
+            needed = "".join(f", .{q.name} = {of_one[q.name]}" for q in h.structs[p.type].fields
+                             if of_one[q.name] and not q.stars and q.type != "eg_shape")
             fill = f"v_{p.type[3:]}()" if p.type in ("eg_custom_op", "eg_module_kind", "eg_saver_part",
                                                      "eg_schedule") else f"{{.size = sizeof({p.type}){needed}}}"
             name = f"static {p.type} {a};" if p.type == "eg_module_kind" else f"{p.type} {a};"

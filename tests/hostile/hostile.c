@@ -36,7 +36,7 @@ static const char *const refusing[] = {
     "conll",        "glue_new",     "parallel",         "squad_new",    "word_vectors",     "ngram_load",
     "ngram_train",  "comm_other",   "comm_send",        "comm_receive", "find_module",      "pipeline_new",
     "load_full",    "nccl",         "voc_new",          "coco_new",     "photo_classes",    "eg_mask_",
-    "yolo_new",     "image_size",   "detection_scores",
+    "yolo_new",     "image_size",   "detection_scores", "trajectory",
 };
 
 static const char *slot_name(const call *c, const hostile *h)
