@@ -38,7 +38,7 @@ static void as_written(const char *name, eg_tensor *t)
 static void loss_as_written(const char *name, eg_tape tape, eg_tensor *loss, eg_tensor *const *xs,
                             const char *const *names)
 {
-    eg_tensor *grads[2] = {NULL};
+    eg_tensor *grads[2] = {0};
     char of[60];
     as_written(name, loss);
     EGT_OK(eg_tape_gradients(tape, loss, xs, names[1] ? 2 : 1, grads));

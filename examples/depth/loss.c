@@ -224,7 +224,7 @@ static bool add_scale(losses *l, const scene *s, eg_tensor *disparity, int scale
 
 losses loss_of(eg_module *nets, eg_tensor *frames, eg_tensor *intrinsics, const loss_weights *by)
 {
-    losses l = {NULL};
+    losses l = {0};
     eg_tensor *disparities[SCALES], *k[PAIRS] = {intrinsics, intrinsics, intrinsics, intrinsics};
     const int64_t n = eg_size(frames, 0), h = eg_size(frames, 2), w = eg_size(frames, 3);
     const scene s = {frames, motions_of_pairs(nets_motions(nets, frames)), eg_concat(k, PAIRS, 0), by->icp};
@@ -234,7 +234,7 @@ losses loss_of(eg_module *nets, eg_tensor *frames, eg_tensor *intrinsics, const 
     }
     for (int i = 0; i < SCALES; i++) {
         if (!add_scale(&l, &s, disparities[i], i)) {
-            return (losses){NULL};
+            return (losses){0};
         }
     }
     l.loss = more(more(eg_mul_scalar(l.warp, warp_weight), l.ssim, ssim_weight), l.smooth, by->smooth);

@@ -22,7 +22,7 @@ static void learn(eg_run *run, const options *o, eg_module *net, eg_optim *adam,
     const int64_t n = eg_size(b->pictures, 0);
     keypoints found = keypoint_net_find(net, b->pictures, eg_run_step(run) <= o->told ? views_facing(&b->v) : NULL);
     eg_tensor *noise = eg_normal(EG_SHAPE(n, o->net.keypoints, 3), 0, o->noise, EG_F32);
-    keypoint_losses l = {NULL};
+    keypoint_losses l = {0};
     if (found.uvz && noise) {
         l = keypoint_losses_of(&found, b->inside, &b->v, noise, &o->weights);
     }

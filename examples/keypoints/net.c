@@ -72,7 +72,7 @@ static eg_tensor *with_facing(eg_tensor *pictures, eg_tensor *facing)
 keypoints keypoint_net_find(eg_module *m, eg_tensor *pictures, eg_tensor *facing)
 {
     const keypoint_net *net = (const keypoint_net *)m;
-    keypoints k = {NULL};
+    keypoints k = {0};
     eg_tensor *ways = eg_module_forward(net->orientation, pictures), *grid = ways ? grid_of(ways) : NULL;
     if (!grid) {
         return k;
@@ -85,7 +85,7 @@ keypoints keypoint_net_find(eg_module *m, eg_tensor *pictures, eg_tensor *facing
     eg_tensor *moments = eg_matmul(k.maps, grid), *uv = eg_slice(moments, 2, 0, 2, 1);
     k.uvz = eg_concat((eg_tensor *[]){uv, z}, 2, 2);
     k.variance = eg_sub(eg_select(moments, 2, 2), eg_sum(eg_square(uv), .axes = EG_AXES(2)));
-    return k.uvz && k.variance ? k : (keypoints){NULL};
+    return k.uvz && k.variance ? k : (keypoints){0};
 }
 
 static void members(eg_module *m, eg_members *walk)
