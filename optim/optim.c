@@ -323,7 +323,7 @@ eg_status eg_optim_group_with(eg_optim *o, const eg_optim_group_options *options
     return EG_OK;
 }
 
-/* The group of such settings; made anew, if need be, where there is room for it. */
+/* The group of such settings; made anew, if need be; -1: there is no room for it. */
 static int group_of(eg_optim *o, const eg__optim_setting *s)
 {
     for (int i = 0; i < o->groups; i++) {
@@ -332,9 +332,10 @@ static int group_of(eg_optim *o, const eg__optim_setting *s)
             return i;
         }
     }
-    if (o->groups < EG__MAX_GROUPS) {
-        o->settings[o->groups] = *s;
+    if (o->groups == EG__MAX_GROUPS) {
+        return -1;
     }
+    o->settings[o->groups] = *s;
     return o->groups++;
 }
 
@@ -348,11 +349,11 @@ eg_status eg__optim_keep_zeros(eg_optim *o, const bool *which)
             eg__optim_setting s = o->settings[from];
             s.keep_zeros = true;
             to[from] = group_of(o, &s) + 1;
+            if (!to[from]) {
+                o->groups = had;
+                return eg__fail(EG_EINVAL, o->name, "there are %d groups: no room for those that keep zeros", had - 1);
+            }
         }
-    }
-    if (o->groups > EG__MAX_GROUPS) {
-        o->groups = had;
-        return eg__fail(EG_EINVAL, o->name, "there are %d groups: no room for those that keep zeros", had - 1);
     }
     for (int i = 0; i < o->count; i++) {
         o->group[i] = which[i] ? to[o->group[i]] - 1 : o->group[i];

@@ -304,6 +304,32 @@ EGT(groups_have_what_they_had)
     }
 }
 
+/* As many groups as there may be, all but one or none of which are free. */
+EGT(groups_there_is_no_room_for)
+{
+    enum { MANY = 63 };
+    static char words[MANY][8];
+    const char *names[MANY];
+    eg_tensor *p[MANY];
+    for (int i = 0; i < MANY; i++) {
+        snprintf(words[i], sizeof words[i], "p%02d", i);
+        names[i] = words[i];
+        p[i] = eg_parameter(egt_random(EG_SHAPE(2, 2), EG_F32, 1, 2));
+    }
+    eg_optim *o = eg_sgd_new(((eg_parameters){p, names, MANY}), .lr = 1e-3);
+    for (int i = 0; i < MANY - 1; i++) {
+        EGT_OK(eg_optim_group(o, .name = words[i], .lr_scale = 1 + i));
+    }
+    EGT_REFUSED(eg_optim_prune(o, NULL, .density = 0.5), EG_EINVAL, "no room");
+    EGT_EQ(eg_density(((eg_parameters){p, NULL, MANY})), 1);
+    EGT_OK(eg_optim_prune(o, NULL, .density = 0.5, .name = "p03"));
+    EGT_EQ(eg_density(((eg_parameters){p + 3, NULL, 1})), 0.5);
+    eg_optim_free(o);
+    for (int i = 0; i < MANY; i++) {
+        eg_release(p[i]);
+    }
+}
+
 EGT(what_pruning_in_steps_refuses)
 {
     eg_tensor *p = eg_parameter(egt_random(EG_SHAPE(4, 6), EG_F32, 1, 2));
