@@ -109,6 +109,7 @@ local function draw(boxes, skins, turn, place, lens, h, w)
 end
 
 local function flight(number, h, w)
+    local before = eg.random_get_state()
     eg.seed(0xf11e5 + number)
     local boxes, skins, c = hall(), {}, eg.uniform({6}, 0, 1):table()
     for i = 1, 5 do
@@ -121,6 +122,7 @@ local function flight(number, h, w)
         frames[t], depths[t] = draw(boxes, skins, turn, place, lens, h, w)
         poses[t] = eg.concat({turn, place}, 1)
     end
+    eg.random_set_state(before)
     return {frames = eg.stack(frames, 0), depths = eg.stack(depths, 0), poses = eg.stack(poses, 0),
             lens = eg.tensor(lens)}
 end

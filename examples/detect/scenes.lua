@@ -54,7 +54,7 @@ local function standing_out(ground, chance)
 end
 
 --- A ground with up to five shapes on it, each on top of those before.
-local function draw(index)
+local function drawn(index)
     eg.seed(0x5a9e + index)
     local chance = eg.uniform({1 + 8 * MOST}, 0, 1):table()
     local ground, masks, kinds, places = eg.uniform({3}, 0.2, 0.7):table(), {}, {}, {}
@@ -80,6 +80,14 @@ local function draw(index)
     image = (image + eg.normal({3, SIDE, SIDE}, 0, 0.04)):clamp(0, 1)
     return (image * 255):cast "u8", eg.tensor(boxes, "f32"), eg.tensor(labels, "i64"),
         eg.zeros({#labels}, "u8"), eg.stack(seen, 0)
+end
+
+--- The same, and chance goes on behind it as if nothing had been drawn: what follows is of the epoch.
+local function draw(index)
+    local before = eg.random_get_state()
+    local scene = table.pack(drawn(index))
+    eg.random_set_state(before)
+    return table.unpack(scene)
 end
 
 -- ---- as nets see them ---------------------------------------------------------------------------------
