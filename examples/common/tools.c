@@ -49,3 +49,10 @@ char *tool_string(const eg_tensor *text)
     }
     return s;
 }
+
+const char *tool_named(const char *file, const char *words, char to[TOOL_NAME])
+{
+    const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
+    snprintf(to, TOOL_NAME, "%.*s%s", (int)strcspn(name, "."), name, words);
+    return to;
+}

@@ -19,6 +19,10 @@ int tool_run(const eg_flags *line, const tool_command *commands, int count, cons
 /* A text with a 0 behind it, for free(); NULL for a NULL, and where there is no memory, with EG_ENOMEM on record. */
 char *tool_string(const eg_tensor *text);
 
+/* The name of a file without its folder and ending, and the words: "photo-found.png" of "some/photo.jpg". */
+enum { TOOL_NAME = 256 };
+const char *tool_named(const char *file, const char *words, char to[TOOL_NAME]);
+
 /* "[64, 3, ?, 7]", with ? for a size below 0, into 200 bytes. */
 const char *tool_shape(eg_shape s, char *to);
 

@@ -1,8 +1,7 @@
 /* depth.c - learns from video alone how far away things are and how the camera moves (Mahjourian et al. 2018). */
-#include <string.h>
-
 #include <egret/run.h>
 
+#include "../common/tools.h"
 #include "frames.h"
 #include "judge.h"
 #include "loss.h"
@@ -133,12 +132,11 @@ static eg_status look_at(eg_run *run, const options *o, char *const *files, int 
     for (int i = 0; i < n && !eg_run_status(run); i++) {
         EG_RUN_COMPUTES(run)
         {
-            const char *slash = strrchr(files[i], '/'), *name = slash ? slash + 1 : files[i];
-            char to[EG_NAME_MOST];
-            snprintf(to, sizeof to, "%.*s-depth.png", (int)strcspn(name, "."), name);
+            char to[TOOL_NAME];
             eg_tensor *photo = eg_image_load(files[i], .channels = 3, .other_formats = true);
             eg_tensor *drawn = show_photo(nets, eg_run_here(run, photo), o->frames.height, o->frames.width);
-            eg_run_heed(run, drawn ? eg_png_save(drawn, eg_run_path(run, to).text) : eg_last_error()->code);
+            eg_run_heed(run, drawn ? eg_png_save(drawn, eg_run_path(run, tool_named(files[i], "-depth.png", to)).text)
+                                   : eg_last_error()->code);
         }
     }
     return eg_run_status(run);

@@ -5,6 +5,7 @@
 #include <egret/models.h>
 #include <egret/run.h>
 
+#include "../common/tools.h"
 #include "judge.h"
 #include "photos.h"
 #include "start.h"
@@ -181,13 +182,12 @@ static eg_status find(eg_run *run, const options *o, char *const *files, int n)
     for (int i = 0; i < n && !eg_run_status(run); i++) {
         EG_RUN_COMPUTES(run)
         {
-            const char *slash = strrchr(files[i], '/'), *name = slash ? slash + 1 : files[i];
-            char to[EG_NAME_MOST];
-            snprintf(to, sizeof to, "%.*s-found.png", (int)strcspn(name, "."), name);
+            char to[TOOL_NAME];
             eg_tensor *photo = eg_image_load(files[i], .channels = 3, .other_formats = true);
             eg_tensor *drawn =
                 photo ? judge_draw(net, photo, &o->photos, (const char *const *)classes, count, o->least) : NULL;
-            eg_run_heed(run, drawn ? eg_png_save(drawn, eg_run_path(run, to).text) : eg_last_error()->code);
+            eg_run_heed(run, drawn ? eg_png_save(drawn, eg_run_path(run, tool_named(files[i], "-found.png", to)).text)
+                                   : eg_last_error()->code);
         }
     }
     free(classes);

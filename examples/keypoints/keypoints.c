@@ -1,7 +1,6 @@
 /* keypoints.c - finds keypoints in space that are the same on all objects of a kind, from pairs of views alone
  * (Suwajanakorn et al. 2018). */
-#include <string.h>
-
+#include "../common/tools.h"
 #include "judge.h"
 #include "records.h"
 #include "shapes.h"
@@ -115,14 +114,14 @@ static eg_status find(eg_run *run, const options *o, char *const *files, int n)
     for (int i = 0; i < n && !eg_run_status(run); i++) {
         EG_RUN_COMPUTES(run)
         {
-            const char *slash = strrchr(files[i], '/'), *name = slash ? slash + 1 : files[i];
-            char to[EG_NAME_MOST];
-            snprintf(to, sizeof to, "%.*s-keypoints.png", (int)strcspn(name, "."), name);
+            char to[TOOL_NAME];
             eg_tensor *photo = eg_image_load(files[i], .channels = 3);
             eg_tensor *seen = eg_image_resize(eg_mul_scalar(eg_cast(photo, EG_F32), 1 / 255.0), o->pairs.side,
                                               o->pairs.side, .antialias = true);
             eg_tensor *drawn = seen ? judge_draw(net, photo, eg_run_here(run, seen), 1) : NULL;
-            eg_run_heed(run, drawn ? eg_png_save(drawn, eg_run_path(run, to).text) : eg_last_error()->code);
+            eg_run_heed(run, drawn
+                                 ? eg_png_save(drawn, eg_run_path(run, tool_named(files[i], "-keypoints.png", to)).text)
+                                 : eg_last_error()->code);
         }
     }
     return eg_run_status(run);

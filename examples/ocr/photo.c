@@ -1,9 +1,7 @@
 /* photo.c - see photo.h. */
 #include "photo.h"
 
-#include <stdio.h>
-#include <string.h>
-
+#include "../common/tools.h"
 #include "sets.h"
 #include "show.h"
 
@@ -20,9 +18,7 @@ static eg_tensor *views_of(const ocr_sizes *s, eg_tensor *photo)
 
 eg_status photo_read(eg_run *run, eg_module *net, const ocr_sizes *sizes, const charset *letters, const char *file)
 {
-    const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
-    char to[EG_NAME_MOST], text[SHOW_BYTES];
-    snprintf(to, sizeof to, "%.*s-read", (int)strcspn(name, "."), name);
+    char to[TOOL_NAME], text[SHOW_BYTES];
     eg_tensor *photo = eg_image_load(file, .channels = 3, .other_formats = true);
     eg_tensor *seen = photo ? views_of(sizes, photo) : NULL;
     ocr_reading r = ocr_read(net, eg_run_here(run, seen ? eg_unsqueeze(seen, 0) : NULL), NULL);
@@ -32,5 +28,6 @@ eg_status photo_read(eg_run *run, eg_module *net, const ocr_sizes *sizes, const 
         return st;
     }
     eg_run_say(run, "%s: %s", file, text);
-    return eg_run_picture(run, to, show_attention(letters, seen, eg_select(read, 0, 0), eg_select(r.weights, 0, 0)));
+    return eg_run_picture(run, tool_named(file, "-read", to),
+                          show_attention(letters, seen, eg_select(read, 0, 0), eg_select(r.weights, 0, 0)));
 }
