@@ -1,8 +1,10 @@
-"""TFRecord files of labelled images, made by the test scripts themselves.
+"""TFRecord files: of labelled images, made by the test scripts themselves, and of Examples, read by twins.
 
     sys.path.insert(0, FOLDER OF THIS FILE)
-    from records import write
+    from records import examples, write
     write("train.tfrecord", [0, 1, 2], 28, 1, random.Random(7))
+    for features in examples("train.tfrecord"):
+        label, = features["image/class/label"]
 """
 import struct
 import zlib
@@ -67,3 +69,52 @@ def write(path, labels, side, channels, chance, boxes=()):
             data = example(png(side, channels, pixels), label, boxes)
             length = struct.pack("<Q", len(data))
             file.write(length + masked(length) + data + masked(data))
+
+
+# ---- reading -------------------------------------------------------------------------------------------
+
+
+def number(data, at):
+    value = shift = 0
+    while True:
+        value |= (data[at] & 127) << shift
+        at, shift = at + 1, shift + 7
+        if data[at - 1] < 128:
+            return value, at
+
+
+def fields(data):
+    """Fields of a message: numbers, and the bytes of what has a length."""
+    at = 0
+    while at < len(data):
+        key, at = number(data, at)
+        value, at = number(data, at)
+        if key & 7:
+            value, at = data[at:at + value], at + value
+        yield key >> 3, value
+
+
+def numbers(data):
+    at, all = 0, []
+    while at < len(data):
+        value, at = number(data, at)
+        all.append(value)
+    return all
+
+
+def values(kind, data):
+    """Of a feature: lists of bytes (1), of packed f32 (2), of integers (3), which may be packed."""
+    found = [value for _, value in fields(data)]
+    if kind == 2:
+        return [x for packed in found for x in struct.unpack(f"<{len(packed) // 4}f", packed)]
+    return found if kind == 1 else [x for v in found for x in (numbers(v) if isinstance(v, bytes) else [v])]
+
+
+def examples(path):
+    """The features of each Example by their names, as lists."""
+    with open(path, "rb") as file:
+        while head := file.read(12):
+            (_, features), = fields(file.read(struct.unpack("<Q", head[:8])[0]))
+            file.read(4)
+            pairs = (dict(fields(pair)) for _, pair in fields(features))
+            yield {pair[1].decode(): values(*next(fields(pair[2]))) for pair in pairs}

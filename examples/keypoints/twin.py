@@ -10,7 +10,7 @@ import glob
 import io
 import os
 import random
-import struct
+import sys
 import time
 
 import numpy
@@ -18,6 +18,9 @@ import torch
 import torch.nn.functional as F
 from PIL import Image
 from torch import nn
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../common"))
+from records import examples  # noqa: E402
 
 p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 p.add_argument("data")
@@ -44,54 +47,16 @@ APART = .05
 # ---- records ---------------------------------------------------------------------------------------------
 
 
-def varint(data, at):
-    value = shift = 0
-    while True:
-        value |= (data[at] & 127) << shift
-        at, shift = at + 1, shift + 7
-        if data[at - 1] < 128:
-            return value, at
-
-
-def fields(data):
-    """Numbers and bytes of a message that has nothing but byte strings."""
-    at = 0
-    while at < len(data):
-        tag, at = varint(data, at)
-        size, at = varint(data, at)
-        yield tag >> 3, data[at:at + size]
-        at += size
-
-
-def example(data):
-    found = {}
-    for _, features in fields(data):
-        for _, entry in fields(features):
-            entry = dict(fields(entry))
-            (kind, values), = fields(entry[2])
-            (_, value), = fields(values)
-            found[entry[1].decode()] = value if kind == 1 else numpy.frombuffer(value, "<f4").copy()
-    return found
-
-
-def records(path):
-    with open(path, "rb") as file:
-        while head := file.read(12):
-            size, = struct.unpack("<Q", head[:8])
-            yield example(file.read(size))
-            file.read(4)
-
-
 def pair(e):
-    pictures = [numpy.array(Image.open(io.BytesIO(e[f"img{k}"]))).transpose(2, 0, 1) for k in range(2)]
-    matrices = [numpy.stack([e[f"{name}{k}"].reshape(4, 4) for k in range(2)]) for name in ("mv", "mvi")]
+    pictures = [numpy.array(Image.open(io.BytesIO(e[f"img{k}"][0]))).transpose(2, 0, 1) for k in range(2)]
+    matrices = [numpy.stack([numpy.array(e[f"{name}{k}"], "f4").reshape(4, 4) for k in range(2)]) for name in ("mv", "mvi")]
     return tuple(map(torch.from_numpy, [numpy.stack(pictures), *matrices]))
 
 
 dev = open(o.data + "/dev.txt").read().split()
 learned, others = [], []
 for path in sorted(glob.glob(o.data + "/*.tfrecord")):
-    (others if os.path.basename(path)[:-9] in dev else learned).extend(map(pair, records(path)))
+    (others if os.path.basename(path)[:-9] in dev else learned).extend(map(pair, examples(path)))
 
 
 def batch_of(pairs):

@@ -11,7 +11,7 @@ import io
 import math
 import os
 import random
-import struct
+import sys
 import time
 
 import numpy
@@ -19,7 +19,9 @@ import torch
 from PIL import Image
 from torchvision.transforms import ColorJitter, functional
 
-from torch_net import Ocr, loss_of, step
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../common"))
+from records import examples  # noqa: E402
+from torch_net import Ocr, loss_of, step  # noqa: E402
 
 p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 p.add_argument("data")
@@ -38,57 +40,13 @@ random.seed(o.seed)
 # ---- records -----------------------------------------------------------------------------------------
 
 
-def varint(data, at):
-    value = shift = 0
-    while True:
-        value |= (data[at] & 127) << shift
-        shift += 7
-        at += 1
-        if data[at - 1] < 128:
-            return value, at
-
-
-def fields(data):
-    """Fields of a message that are messages, strings or packed numbers."""
-    at = 0
-    while at < len(data):
-        key, at = varint(data, at)
-        if key & 7 == 0:
-            value, at = varint(data, at)
-        else:
-            size, at = varint(data, at)
-            value, at = data[at:at + size], at + size
-        yield key >> 3, value
-
-
-def integers(data):
-    at, all = 0, []
-    while at < len(data):
-        value, at = varint(data, at)
-        all.append(value)
-    return all
-
-
-def example(data):
-    made = {}
-    for _, features in fields(data):
-        for _, feature in fields(features):
-            pair = dict(fields(feature))
-            made[pair[1].decode()] = dict(fields(pair[2]))
-    image = Image.open(io.BytesIO(dict(fields(made["image/encoded"][1]))[1])).convert("RGB")
-    ids = [v for _, packed in fields(made["image/class"][3]) for v in (integers(packed) if isinstance(packed, bytes)
-                                                                        else [packed])]
-    return torch.from_numpy(numpy.array(image)).permute(2, 0, 1).contiguous(), torch.tensor(ids)
+def example(features):
+    image = Image.open(io.BytesIO(features["image/encoded"][0])).convert("RGB")
+    return torch.from_numpy(numpy.array(image)).permute(2, 0, 1).contiguous(), torch.tensor(features["image/class"])
 
 
 def load(name):
-    made = []
-    for path in sorted(glob.glob(f"{o.data}/{name}/{name}*")):
-        with open(path, "rb") as file:
-            while head := file.read(12):
-                made.append(example(file.read(struct.unpack("<Q", head[:8])[0])))
-                file.read(4)
-    return made
+    return [example(e) for path in sorted(glob.glob(f"{o.data}/{name}/{name}*")) for e in examples(path)]
 
 
 # ---- changes -----------------------------------------------------------------------------------------
