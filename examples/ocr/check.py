@@ -4,11 +4,14 @@ that are killed and go on, signs that are written as records and read again, pho
 
     check.py OCR
 """
+import json
 import os
 import random
 import shutil
+import struct
 import sys
 import tempfile
+import zlib
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../common"))
 import records  # noqa: E402
@@ -47,6 +50,34 @@ def files(at):
     bad(at)
 
 
+def signs(path, views, letters):
+    """A file of records of signs, grey squares beside each other."""
+    row = b"\0" + bytes([128, 128, 128] * 48 * views)
+    head = struct.pack(">2I5B", 48 * views, 48, 8, 2, 0, 0, 0)
+    chunks = ((b"IHDR", head), (b"IDAT", zlib.compress(row * 48)), (b"IEND", b""))
+    image = b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in chunks)
+    entries = (("image/encoded", records.field(1, records.field(1, image))),
+               ("image/class", records.field(3, records.field(1, bytes([0] * letters)))))
+    data = records.field(1, b"".join(records.field(1, records.field(1, name.encode()) + records.field(2, feature))
+                                     for name, feature in entries))
+    length = struct.pack("<Q", len(data))
+    with open(path, "wb") as file:
+        file.write((length + records.masked(length) + data + records.masked(data)) * 16)
+
+
+def strange_nets(at):
+    """Files of a net that tell of what there is no room for."""
+    shutil.copytree(at + "/run", at + "/strange")
+    with open(at + "/run/net.json") as file:
+        sizes = json.load(file)
+    for change in ({"views": 1000}, {"classes": 5000}, {"length": 0}, {"side": 1}, {"width": -1}):
+        with open(at + "/strange/net.json", "w") as file:
+            json.dump(sizes | change, file)
+        said = run("--out", at + "/strange", at + "/run/read.png", expect=1)
+        check(f"a net with {change}", "net.json" in said or "1 pixels" in said, said)
+
+
 def bad(at):
     """Folders that do not have what they should."""
     said = run(*SMOKE, "--data", at + "/nowhere", "--out", at + "/odd", expect=1)
@@ -66,6 +97,13 @@ def bad(at):
     records.write(folder + "/train-0", [0, 1], 48, 3, random.Random(1))
     said = run(*SMOKE, "--data", folder, "--out", at + "/odd", expect=1)
     check("records without a text", "image/class" in said, said)
+    signs(folder + "/train-0", 5, 8)
+    signs(folder + "/validation-0", 5, 8)
+    said = run(*SMOKE, "--data", folder, "--out", at + "/odd")
+    check("of more views than there is room for the first ones are looked at", "4 of a sign" in said, said)
+    signs(folder + "/train-0", 2, 0)
+    said = run("--steps", "1", "--data", folder, "--out", at + "/odd", expect=1)
+    check("texts without letters", "must be 1 to 256" in said, said)
     with open(folder + "/train-0", "r+b") as file:
         file.truncate(100)
     said = run(*SMOKE, "--data", folder, "--out", at + "/odd", expect=1)
@@ -89,6 +127,7 @@ with tempfile.TemporaryDirectory() as at:
           and is_png(at + "/alone/read-read.png"), said)
     check("no such photo", "nowhere.png" in run("--out", at + "/run", "nowhere.png", expect=1))
     check("no net", "net.json" in run("--out", at + "/nothing", at + "/run/read.png", expect=1))
+    strange_nets(at)
     files(at)
     check("precision", "of f16" in run(*SMOKE, "--precision", "f16", "--out", at + "/odd", expect=2))
     said = run("--side", "20", "--others", "1", "--out", at + "/odd", expect=1)

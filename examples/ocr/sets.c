@@ -73,7 +73,7 @@ static eg_status look(sets *s)
         st = read_record(x[0], &r);
         if (!st) {
             s->o.length = s->o.length ? s->o.length : eg_numel(r.text);
-            s->o.views = s->o.views ? s->o.views : r.views;
+            s->o.views = s->o.views ? s->o.views : r.views < VIEWS_MOST ? r.views : VIEWS_MOST;
             s->o.side = s->o.side ? s->o.side : eg_size(r.image, 1);
         }
         break;
@@ -91,9 +91,9 @@ eg_status sets_open(sets *s, const char *folder, const sets_options *o)
         snprintf(s->folder, sizeof s->folder, "%s", folder);
         eg_status st = find_letters(s);
         st = st ? st : look(s);
-        return st || s->o.length <= SETS_LONGEST
+        return st || (s->o.length > 0 && s->o.length <= SETS_LONGEST)
                    ? st
-                   : eg_failf(EG_EFORMAT, "ocr", "texts of %lld letters: must be %d at most", (long long)s->o.length,
+                   : eg_failf(EG_EFORMAT, "ocr", "texts of %lld letters: must be 1 to %d", (long long)s->o.length,
                               SETS_LONGEST);
     }
     s->o.side = o->side ? o->side : DRAWN_SIDE;

@@ -1,6 +1,8 @@
 /* setup.c - see setup.h. */
 #include "setup.h"
 
+#include "sets.h"
+
 static const char net_file[] = "net.json", letters_file[] = "letters.txt";
 
 /* X(member), whole numbers of the sizes. */
@@ -26,6 +28,13 @@ eg_status setup_save(eg_run *run, const ocr_sizes *sizes, const charset *letters
     return st ? st : charset_save(letters, eg_run_path(run, letters_file).text);
 }
 
+/* What pictures and texts have room for; the rest is refused where the net is made. */
+static bool fits(const ocr_sizes *s, const charset *letters)
+{
+    return s->views > 0 && s->views <= VIEWS_MOST && s->length > 0 && s->length <= SETS_LONGEST && s->width > 0 &&
+           s->norm_decay >= 0 && s->classes == letters->count;
+}
+
 eg_status setup_load(eg_run *run, ocr_sizes *sizes, charset *letters)
 {
     eg_path path = eg_run_path(run, net_file);
@@ -41,8 +50,9 @@ eg_status setup_load(eg_run *run, ocr_sizes *sizes, charset *letters)
     sizes->coordinates = eg_json_bool(eg_json_get(all, "coordinates"));
     sizes->no_feedback = eg_json_bool(eg_json_get(all, "no_feedback"));
     eg_json_free(all);
-    if (st || !(sizes->width > 0) || !(sizes->norm_decay >= 0)) {
-        return eg_failf(EG_EFORMAT, "ocr", "%.200s does not tell what it should", path.text);
-    }
-    return charset_load(letters, eg_run_path(run, letters_file).text);
+    const bool told = !st;
+    st = charset_load(letters, eg_run_path(run, letters_file).text);
+    return st || (told && fits(sizes, letters))
+               ? st
+               : eg_failf(EG_EFORMAT, "ocr", "%.200s does not tell what it should", path.text);
 }
