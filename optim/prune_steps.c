@@ -63,12 +63,13 @@ static eg_status prune(eg_optim *o, eg__pruning *g, double density)
 eg_status eg__optim_prune_now(eg_optim *o)
 {
     eg__pruning *g = o->pruning;
-    if (!g || o->steps < g->begin || (g->latest <= 1 && (o->steps - g->begin) % g->every)) {
+    if (!g || o->steps < g->begin) {
         return EG_OK;
     }
-    const double density = g->planned ? eg_schedule_at(&g->plan, o->steps) : g->what.density;
+    const int64_t due = o->steps - (o->steps - g->begin) % g->every; /* the same in a run that goes on */
+    const double density = g->planned ? eg_schedule_at(&g->plan, due) : g->what.density;
     if (!(density > 0 || g->what.m) || density > 1) {
-        return eg__fail(EG_EINVAL, o->name, "the plan's density of step %lld is %g", (long long)o->steps, density);
+        return eg__fail(EG_EINVAL, o->name, "the plan's density of step %lld is %g", (long long)due, density);
     }
     return density == g->latest ? EG_OK : prune(o, g, density);
 }

@@ -25,6 +25,7 @@ typedef struct plan {
     how how;
     double clip;
     int64_t bucket;
+    double density; /* of kernels from the third step on; 0: they are not pruned */
 } plan;
 
 /* What came of it. */
@@ -138,6 +139,7 @@ static eg_status train(eg_comm *comm, int i, int n, const plan *p, int from, int
     st = st || ema ? st : eg_last_error()->code;
     st = st || p->how == ASKED ? st : eg_optim_clip_norm(o, p->clip);
     st = st || !comm ? st : eg_optim_parallel(o, comm, .zero = p->zero, .bucket = p->bucket, .check_every = 2);
+    st = st || p->density == 0 ? st : eg_optim_prune(o, NULL, .density = p->density, .begin = 2, .global = true);
     if (begin && !st) {
         eg_tensors *map = eg_tensors_new();
         for (int k = 0; k < eg_tensors_count(begin) && !st; k++) {
@@ -194,6 +196,22 @@ static void train_and_compare(rank *r)
     RANK_CHECK(apart(&mine.norm, &one.norm, 1) <= tolerance);
 }
 
+/* The same, and of both kernels, which come first and third, only so many elements are left. */
+static void train_pruned(rank *r)
+{
+    static _Thread_local result mine;
+    int left = 0;
+    train_and_compare(r);
+    RANK_CHECK(!train(r->comm, r->i, r->n, now, 0, STEPS, NULL, NULL, &mine));
+    for (int i = 0; i < IN * HIDDEN; i++) {
+        left += mine.p[i] != 0;
+    }
+    for (int i = 0; i < HIDDEN * OUT; i++) {
+        left += mine.p[IN * HIDDEN + HIDDEN + i] != 0;
+    }
+    RANK_CHECK(left == (int)(now->density * (IN * HIDDEN + HIDDEN * OUT) + 0.5));
+}
+
 #define MAKER(name, op, form, made)               \
     static eg_optim *make_##name(eg_parameters p) \
     {                                             \
@@ -216,6 +234,25 @@ EGT(every_rule)
             now = &p;
             tolerance = 1e-12;
             on_ranks(3, 20, train_and_compare);
+        }
+    }
+}
+
+/* What has been pruned stays so on all ranks, and all prune alike. */
+EGT(pruned_alike)
+{
+    for (int zero = 0; zero <= 2; zero++) {
+        for (int h = 0; h < HOW_COUNT; h++) {
+            const plan p = {.make = h == IN_HAND ? make_momentum : make_adam,
+                            .dtype = EG_F64,
+                            .zero = zero,
+                            .how = h,
+                            .clip = 0.3,
+                            .bucket = 100,
+                            .density = 0.4};
+            now = &p;
+            tolerance = 1e-12;
+            on_ranks(3, 20, train_pruned);
         }
     }
 }

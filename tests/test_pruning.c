@@ -276,6 +276,36 @@ EGT(a_plan_is_followed)
     eg_release(p[1]);
 }
 
+/* Between two steps before which more go, what is left is what there was at the earlier one. */
+EGT(a_run_that_goes_on)
+{
+    const eg_schedule plan =
+        EG_SCHEDULE(.kind = EG_RATE_POLYNOMIAL, .power = 1, .lr = 1, .end = 0.2, .start = 0, .steps = 12);
+    eg_tensor *p = eg_parameter(egt_random(EG_SHAPE(20, 50), EG_F64, 1, 2)), *q = eg_parameter(eg_copy(eg_detach(p)));
+    eg_optim *o = eg_adam_new(((eg_parameters){&p, NULL, 1}), .lr = 1e-3), *later = NULL;
+    EGT_OK(eg_optim_prune(o, &plan, .every = 4));
+    for (int t = 0; t < 11; t++) {
+        if (t == 6) {
+            eg_tensors *state = eg_optim_state(o);
+            later = eg_adam_new(((eg_parameters){&q, NULL, 1}), .lr = 1e-3);
+            EGT_CHECK(state && later && eg_copy_(q, eg_detach(p)));
+            EGT_OK(eg_optim_load_state(later, state));
+            EGT_OK(eg_optim_prune(later, &plan, .every = 4));
+            eg_tensors_free(state);
+        }
+        step_of_ones(o, &p, 1);
+        if (later) {
+            step_of_ones(later, &q, 1);
+            EGT_CHECK(egt_same_bits(eg_detach(p), eg_detach(q)));
+        }
+    }
+    EGT_NEAR(eg_density(((eg_parameters){&q, NULL, 1})), eg_schedule_at(&plan, 8), 1e-3);
+    eg_optim_free(o);
+    eg_optim_free(later);
+    eg_release(p);
+    eg_release(q);
+}
+
 /* Rates and decays of groups are what they were, of those that are pruned and of others. */
 EGT(groups_have_what_they_had)
 {
