@@ -72,6 +72,7 @@ static eg_status list_files(video *v, const char *folder, const char *images)
 static eg_status read_lens(video *v, const char *path, const char *images)
 {
     FILE *f = fopen(path, "r");
+    const bool opened = f;
     const char camera = images[strlen(images) - 1];
     char line[1000];
     double p[12];
@@ -86,8 +87,8 @@ static eg_status read_lens(video *v, const char *path, const char *images)
         fclose(f);
     }
     if (!found || !(p[0] > 0 && p[5] > 0)) {
-        return eg_failf(f ? EG_EFORMAT : EG_EIO, "depth", "%.200s: no projection of the camera of %s, 12 numbers", path,
-                        images);
+        return eg_failf(opened ? EG_EFORMAT : EG_EIO, "depth", "%.200s: no projection of the camera of %s, 12 numbers",
+                        path, images);
     }
     memcpy(v->lens, (double[4]){p[0], p[5], p[2], p[6]}, sizeof v->lens);
     return EG_OK;

@@ -119,7 +119,7 @@ with tempfile.TemporaryDirectory() as at:
     kill(13, program, *SMOKE, out=at + "/killed")
     run(*SMOKE, "--resume", "--out", at + "/killed")
     check("killed and resumed, all is the same to the last bit", logged(at + "/killed") == logged(at + "/run"))
-    run(*SMOKE, "--no-feedback", "--no-coordinates", "--no-changes", "--schedule", "constant", "--out", at + "/alone")
+    run(*SMOKE, "--no-feedback", "--no-coordinates", "--changes", "none", "--schedule", "constant", "--out", at + "/alone")
     check("at the same rate", set(logged(at + "/alone", "rate").values()) == {.02}, logged(at + "/alone", "rate"))
     check("another net", bytes_of(at + "/alone/net.json") != bytes_of(at + "/run/net.json"))
     said = run("--out", at + "/alone", at + "/run/read.png", at + "/run/loss.png")

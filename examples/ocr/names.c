@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ONE_IN = 8 }; /* names are of the others */
+/* Of so many names one is of the others, and one is known; TRIES: to find a known one that is short enough. */
+enum { ONE_IN = 8, KNOWN_IN = 8, TRIES = 30 };
 
 #define COUNT(a)   ((int)(sizeof(a) / sizeof(a)[0]))
 #define ANY(c, of) (of)[chance_of(c, COUNT(of))]
@@ -46,22 +47,25 @@ static void make_up(chance *c, char name[NAME_BYTES])
     *first = (char)(*first - 'a' + 'A'); /* onsets are of ASCII */
 }
 
+static const char *any_known(chance *c)
+{
+    switch (chance_of(c, 4)) {
+    case 0:
+        return ANY(c, people);
+    case 1:
+        return ANY(c, saints);
+    default:
+        return ANY(c, things);
+    }
+}
+
 /* A kind of street, what it is called after, perhaps the number of a house. */
-static void propose(chance *c, char name[NAME_BYTES])
+static void propose(chance *c, bool known, char name[NAME_BYTES])
 {
     snprintf(name, NAME_BYTES, "%s ", ANY(c, kinds));
-    switch (chance_of(c, 8)) {
-    case 0:
-    case 1:
-        add(name, ANY(c, things));
-        break;
-    case 2:
-        add(name, ANY(c, people));
-        break;
-    case 3:
-        add(name, ANY(c, saints));
-        break;
-    default:
+    if (known) {
+        add(name, any_known(c));
+    } else {
         make_up(c, name);
     }
     if (chance_of(c, 3) == 0) {
@@ -90,9 +94,11 @@ static bool is_others(const char *name)
     return chance_of(&c, ONE_IN) == 0;
 }
 
+/* Few known ones are short: where few letters have room they would come again and again, were it not settled first. */
 void name_make(chance *c, int letters, bool others, char name[NAME_BYTES])
 {
+    int tries = chance_of(c, KNOWN_IN) == 0 ? TRIES : 0;
     do {
-        propose(c, name);
+        propose(c, tries-- > 0, name);
     } while (letters_of(name) > letters || is_others(name) != others);
 }

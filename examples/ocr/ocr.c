@@ -13,10 +13,10 @@
 typedef struct options {
     sets_options sets;
     ocr_sizes sizes;
-    const char *valid_set, *write, *schedule;
+    const char *valid_set, *write, *schedule, *changes;
     double lr, decay, clip, smoothing;
     int64_t shown, judge_every;
-    bool feedback, no_changes, evaluate;
+    bool feedback, evaluate;
 } options;
 
 typedef struct job {
@@ -292,7 +292,7 @@ static void settle(eg_run_settings *s, void *user)
 {
     options *o = user;
     o->sizes.no_feedback = !o->feedback;
-    o->sets.plain = o->no_changes;
+    o->sets.plain = strcmp(o->changes, s->data ? "files" : "all") != 0 && strcmp(o->changes, "all") != 0;
     if (s->smoke) {
         o->sets.side = o->sets.side ? o->sets.side : 48;
         o->sets.length = o->sets.length ? o->sets.length : NAME_LEAST;
@@ -329,10 +329,11 @@ int main(int argc, char **argv)
         EG_FLAG_REAL("decay", &o.decay, "4e-5", 0, 1, "of the trunk's kernels and the last layer"),
         EG_FLAG_REAL("clip", &o.clip, "2", 0, 1e9, "norm that each gradient has at most; 0: any"),
         EG_FLAG_REAL("smoothing", &o.smoothing, "0.1", 0, 0.9, "of labels"),
-        EG_FLAG_SWITCH("no-changes", &o.no_changes,
-                       "signs are learned from as they are, without cuts and other colours"),
+        EG_FLAG_CHOICE("changes", &o.changes, "files", "files|all|none",
+                       "signs that are cut and take other colours by chance while it learns: those of files, as none "
+                       "that is drawn looks like another"),
         EG_FLAG_GROUP("signs"),
-        EG_FLAG_INTEGER("drawn", &o.sets.drawn, "16000", 32, 100000000,
+        EG_FLAG_INTEGER("drawn", &o.sets.drawn, "64000", 32, 100000000,
                         "signs to learn from, where there are no files"),
         EG_FLAG_INTEGER("others", &o.sets.others, "500", 1, 1000000,
                         "and not to learn from, for each of the two other sets"),
