@@ -61,7 +61,8 @@ static canvas *draw_series(const eg_draw_series *given, int n, const eg_draw_plo
                     .log_x = o->log_x,
                     .log_y = o->log_y,
                     .width = o->width,
-                    .height = o->height};
+                    .height = o->height,
+                    .equal = o->equal};
     font *words = font_if_any();
     canvas *c = plot_draw(&p, words);
     font_free(words);
@@ -74,6 +75,10 @@ eg_tensor *eg_draw_plot_with(const eg_draw_series *series, int n, const eg_draw_
     eg__options(&o, sizeof o, options);
     if (n < 1 || n > EG_DRAW_SERIES_MAX) {
         eg_failf(EG_EINVAL, "eg_draw_plot", "there are 1 to %d series, not %d", EG_DRAW_SERIES_MAX, n);
+        return NULL;
+    }
+    if (o.equal && (o.log_x || o.log_y)) {
+        eg_fail(EG_EINVAL, "eg_draw_plot", "units of log axes have no length that could be equal");
         return NULL;
     }
     eg_scope s = eg_scope_push();

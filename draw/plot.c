@@ -23,18 +23,34 @@ static double label_size(const sheet *s)
     return s->em * 0.9;
 }
 
+/* Makes the axis longer on which a unit takes more room than on the other. */
+static void make_equal(sheet *s)
+{
+    const double x = (s->x.most - s->x.least) / (s->right - s->left),
+                 y = (s->y.most - s->y.least) / (s->bottom - s->top);
+    axis *a = x < y ? &s->x : &s->y;
+    const double more = (fmax(x, y) / fmin(x, y) - 1) * (a->most - a->least) / 2;
+    a->least -= more;
+    a->most += more;
+}
+
 /* The plotted field: what is left beside the words. */
 static void lay_out(sheet *s)
 {
     double em = s->em, widest = 0;
     s->top = (int)(em * (1 + (s->p->title ? 1.9 : 0) + (s->p->y_label ? 1.5 : 0.4)));
     s->bottom = s->c->height - (int)(em * (s->p->x_label ? 3.6 : 2.3));
-    axis_make_ticks(&s->y, (int)((s->bottom - s->top) / (em * 3.5)));
+    const int rows = (int)((s->bottom - s->top) / (em * 3.5));
+    axis_make_ticks(&s->y, rows);
     for (int i = 0; i < s->y.count; i++) {
         widest = fmax(widest, font_width(s->f, label_size(s), s->y.label[i]));
     }
     s->left = (int)(em * 1.8 + widest);
     s->right = s->c->width - (int)(em * 1.8);
+    if (s->p->equal && s->right > s->left && s->bottom > s->top) {
+        make_equal(s);
+        axis_make_ticks(&s->y, rows);
+    }
     axis_make_ticks(&s->x, (int)((s->right - s->left) / (em * 5)));
 }
 

@@ -23,6 +23,7 @@ typedef struct plot {
     int count;
     bool log_x, log_y;
     int width, height; /* 0: 1200 x 720; letters and lines grow with the height */
+    bool equal;        /* a unit is as long on both axes, neither of which is a log axis */
 } plot;
 
 /* Draws the curves; free the canvas with canvas_free. NULL if there is not one point to

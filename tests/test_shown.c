@@ -154,6 +154,33 @@ static int64_t changed(eg_tensor *a, eg_tensor *b)
                                       : -1;
 }
 
+/* Pixels from the first to the last with much more blue than red, along rows (2) or columns (1): a curve's. */
+static int64_t blue_along(eg_tensor *picture, int axis)
+{
+    eg_tensor *all = eg_cast(picture, EG_I32);
+    eg_tensor *blue = eg_gt_scalar(eg_sub(eg_select(all, 0, 2), eg_select(all, 0, 0)), 100);
+    eg_tensor *at = eg_nonzero(eg_any(blue, .axes = EG_AXES(axis == 2 ? 0 : 1)));
+    return (int64_t)(eg_item(eg_max(at)) - eg_item(eg_min(at)));
+}
+
+EGT(circles_are_round_where_units_are_equal)
+{
+    eg_tensor *angle = eg_arange(0, 6.4, 0.05, EG_F64), *sine = eg_sin(angle), *cosine = eg_cos(angle);
+    eg_draw_series s[] = {{NULL, cosine, sine, 0}};
+    eg_tensor *wide = eg_draw_plot(s, 1);
+    if (!wide && eg_last_error()->code == EG_ENOKERNEL) {
+        egt_skip("this build draws no letters");
+    }
+    EGT_CHECK(blue_along(wide, 2) > blue_along(wide, 1) + 100);
+    for (int k = 0; k < 3; k++) {
+        eg_tensor *p = eg_draw_plot(s, 1, .equal = true, .width = k == 1 ? 500 : 1000, .height = k == 2 ? 1400 : 800);
+        const int64_t across = blue_along(p, 2), down = blue_along(p, 1);
+        EGT_CHECK(across > 300 && across - down <= 1 && down - across <= 1);
+        s[0].x = k == 1 ? eg_add_scalar(cosine, 1e6) : cosine;
+    }
+    EGT_REFUSED(eg_draw_plot(s, 1, .equal = true, .log_x = true), EG_EINVAL, "log axes");
+}
+
 EGT(objects_are_drawn)
 {
     static const char *const names[] = {"cell", "plate"};

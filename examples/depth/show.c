@@ -136,12 +136,12 @@ static eg_tensor *along(eg_tensor *path, int k)
 static eg_tensor *draw_track(const track *t)
 {
     eg_tensor *found = t->truth ? eg_trajectory_fitted(t->found, t->truth, EG_FIT_SIMILARITY) : t->found;
-    eg_draw_series series[2] = {{"found", along(found, 0), along(found, 2), 0}};
+    eg_draw_series series[2] = {{"found", along(found, 2), eg_neg(along(found, 0)), 0}};
     if (t->truth) {
-        series[1] = (eg_draw_series){"true", along(t->truth, 0), along(t->truth, 2), 0};
+        series[1] = (eg_draw_series){"true", along(t->truth, 2), eg_neg(along(t->truth, 0)), 0};
     }
     return found ? eg_draw_plot(series, t->truth ? 2 : 1, .title = "The way of the camera, from above",
-                                .x_label = "to the right", .y_label = "ahead")
+                                .x_label = "ahead", .y_label = "to the left", .equal = true)
                  : NULL;
 }
 

@@ -31,10 +31,11 @@ typedef struct eg_draw_plot_options {
     const char *title, *x_label, *y_label; /* each may be NULL */
     bool log_x, log_y;
     int width, height; /* 0: 1200 x 720; letters and lines grow with the height */
+    bool equal;        /* a unit is as long on both axes, as on a map; not with log axes */
 } eg_draw_plot_options;
 
-/* Up to EG_DRAW_SERIES_MAX curves. EG_EINVAL where there is not one point to draw, EG_ESHAPE for x and y of different
- * lengths. */
+/* Up to EG_DRAW_SERIES_MAX curves. EG_EINVAL where there is not one point to draw or options contradict each other,
+ * EG_ESHAPE for x and y of different lengths. */
 EG_API eg_tensor *eg_draw_plot_with(const eg_draw_series *series, int n, const eg_draw_plot_options *options);
 #define eg_draw_plot(...)             EG_DRAW_PLOT_(__VA_ARGS__, )
 #define EG_DRAW_PLOT_(series, n, ...) eg_draw_plot_with(series, n, EG_OPTIONS_(eg_draw_plot_options, __VA_ARGS__))

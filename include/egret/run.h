@@ -174,7 +174,7 @@ EG_API eg_status eg_run_open(eg_run *run);
 EG_API eg_status eg_run_restore(eg_run *run, const char *path);
 /* The latest checkpoint in the folder; "" if there is none. */
 EG_API eg_path eg_run_latest(const eg_run *run);
-/* Of its checkpoints (saver.h), for what is not here; the run's. Opens the run. */
+/* Of its checkpoints (saver.h), for what is not here; the run's. The best has the highest score. Opens the run. */
 EG_API eg_saver *eg_run_saver(eg_run *run);
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
