@@ -157,8 +157,15 @@ EGT(masks_of_boxes)
     eg_tensor *m = eg_detection_masks(box, eg_ones(EG_SHAPE(2, 28, 28), EG_F32), 20, 30);
     EGT_CHECK(m && eg_dtype_of(m) == EG_U8 && eg_size(m, 1) == 20 && eg_size(m, 2) == 30);
     EGT_CHECK(eg_get(m, 5 * 30 + 7) == 1 && eg_get(m, 15 * 30 + 7) == 0);
-    EGT_NEAR(eg_item(eg_sum(eg_cast(eg_select(m, 0, 0), EG_I64))), 66, 12);
-    EGT_CHECK(eg_get(m, 600) == 1); /* what is outside of the photo is left out */
+    EGT_EQ(eg_item(eg_sum(eg_cast(eg_select(m, 0, 0), EG_I64))), 60);
+    EGT_EQ(eg_item(eg_sum(eg_cast(eg_select(m, 0, 1), EG_I64))), 9); /* what is outside of the photo is left out */
+    EGT_CHECK(eg_get(m, 600) == 1);
+    eg_tensor *half = eg_from(EG_SHAPE(1, 4), EG_F32, ((float[]){2.6F, 3, 11.4F, 9})); /* pixels by their middles */
+    m = eg_detection_masks(half, eg_ones(EG_SHAPE(1, 28, 28), EG_F32), 20, 30);
+    EGT_EQ(eg_item(eg_sum(eg_cast(m, EG_I64))), 48);
+    EGT_CHECK(eg_get(m, 5 * 30 + 2) == 0 && eg_get(m, 5 * 30 + 3) == 1 && eg_get(m, 5 * 30 + 11) == 0);
+    half = eg_from(EG_SHAPE(1, 4), EG_F32, ((float[]){5, 3, 5, 9})); /* nothing */
+    EGT_EQ(eg_item(eg_sum(eg_cast(eg_detection_masks(half, eg_ones(EG_SHAPE(1, 4, 4), EG_F32), 20, 30), EG_I64))), 0);
     eg_tensor *none = eg_detection_masks(eg_zeros(EG_SHAPE(0, 4), EG_F32), eg_zeros(EG_SHAPE(0, 28, 28), EG_F32), 4, 5);
     EGT_CHECK(none && eg_numel(none) == 0 && eg_size(none, 1) == 4);
     EGT_REFUSED(eg_detection_masks(box, eg_ones(EG_SHAPE(2, 27, 28), EG_F32), 20, 30), EG_ESHAPE, "[k, S, S]");

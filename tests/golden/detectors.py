@@ -12,6 +12,7 @@ import os
 import sys
 
 import torch
+import torch.nn.functional as F
 from safetensors.torch import save_file
 from torch import nn
 from torchvision.models import resnet
@@ -184,8 +185,14 @@ def freeze(net):
 
 
 def paste(masks, boxes, size):
-    from torchvision.models.detection.roi_heads import paste_masks_in_image
-    return paste_masks_in_image(masks, boxes, size)
+    """As Detectron2, without moving boxes to whole pixels, as torchvision does."""
+    whole = []
+    for mask, (left, top, right, bottom) in zip(masks, boxes):
+        x = (torch.arange(size[1]).to(boxes) + .5 - left) / (right - left) * 2 - 1
+        y = (torch.arange(size[0]).to(boxes) + .5 - top) / (bottom - top) * 2 - 1
+        grid = torch.stack([x.expand(*size), y[:, None].expand(*size)], 2)
+        whole.append(F.grid_sample(mask[None], grid[None], align_corners=False))
+    return torch.cat(whole)
 
 
 keep("faster_rcnn", faster, 1, 1e-3, 1.)

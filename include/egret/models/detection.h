@@ -116,8 +116,8 @@ EG_API eg_detections eg_detector_find(eg_module *m, eg_tensor *images, eg_tensor
  * Waits for the device. EG_EINDEX: no such photo. */
 EG_API eg_detections eg_detections_at(const eg_detections *found, int64_t i);
 /* Masks of a photo's boxes [k, 4], floats [k, S, S], in its own pixels, on the CPU: u8 [k, height, width], 1 where an
- * object is likelier than not. EG_ESHAPE, EG_EDTYPE for others; EG_EINVAL: sides below 1 or beyond 2^15, a box
- * that lies further away than 4 times both sides. */
+ * object is likelier than not where the middle of a pixel lies, between the middles of cells. EG_ESHAPE, EG_EDTYPE for
+ * others; EG_EINVAL: sides below 1 or beyond 2^15, a box that lies further away than 4 times both sides. */
 EG_API eg_tensor *eg_detection_masks(eg_tensor *boxes, eg_tensor *masks, int64_t height, int64_t width);
 
 EG_END_DECLS

@@ -209,23 +209,29 @@ eg_detections eg_detections_at(const eg_detections *found, int64_t i)
 
 /* ---- masks -------------------------------------------------------------------------------------- */
 
-/* Cells of a box become pixels: half a cell more on each side, so that what is at the border fades. */
+/* Row or column i of so many cells; beyond the box there is nothing. */
+static double cell(const float *cells, int64_t side, int64_t i, int64_t j)
+{
+    return i >= 0 && i < side && j >= 0 && j < side ? (double)cells[i * side + j] : 0;
+}
+
+/* A pixel is what its middle has of the four cells around it. */
 static eg_status paste(eg_tensor *cells, const double *box, int64_t height, int64_t width, uint8_t *to)
 {
-    const double grow = 1 + 2 / (double)eg_size(cells, 0);
-    double x = (box[0] + box[2]) / 2, y = (box[1] + box[3]) / 2;
-    double w = (box[2] - box[0]) / 2 * grow, h = (box[3] - box[1]) / 2 * grow;
-    int64_t left = (int64_t)(x - w), top = (int64_t)(y - h);
-    int64_t columns = eg__max(1, (int64_t)(x + w) - left + 1), rows = eg__max(1, (int64_t)(y + h) - top + 1);
-    eg_tensor *padded = eg_pad(cells, .before = {1, 1}, .after = {1, 1});
-    eg_tensor *pixels = padded ? eg_resize(eg_unsqueeze(padded, 0), EG_SHAPE(rows, columns)) : NULL;
-    const float *from = pixels ? eg_data(eg_contiguous(pixels)) : NULL;
+    const int64_t side = eg_size(cells, 0);
+    const float *from = eg_data(eg_contiguous(cells));
+    const double w = (box[2] - box[0]) / (double)side, h = (box[3] - box[1]) / (double)side; /* of a cell */
     if (!from) {
         return eg_last_error()->code;
     }
-    for (int64_t i = eg__max(0, top); i < eg__min(height, top + rows); i++) {
-        for (int64_t j = eg__max(0, left); j < eg__min(width, left + columns); j++) {
-            to[i * width + j] = from[(i - top) * columns + j - left] > 0.5F;
+    for (int64_t i = (int64_t)fmax(0, box[1] - h); i < fmin((double)height, box[3] + h) && h > 0; i++) {
+        const double v = ((double)i + 0.5 - box[1]) / h - 0.5, row = floor(v), down = v - row;
+        for (int64_t j = (int64_t)fmax(0, box[0] - w); j < fmin((double)width, box[2] + w) && w > 0; j++) {
+            const double u = ((double)j + 0.5 - box[0]) / w - 0.5, column = floor(u), right = u - column;
+            const int64_t y = (int64_t)row, x = (int64_t)column;
+            const double above = (1 - right) * cell(from, side, y, x) + right * cell(from, side, y, x + 1);
+            const double below = (1 - right) * cell(from, side, y + 1, x) + right * cell(from, side, y + 1, x + 1);
+            to[i * width + j] = (1 - down) * above + down * below > 0.5;
         }
     }
     return EG_OK;
