@@ -93,8 +93,9 @@ static eg_tensor *read_text(const char *folder, const char *name)
         return NULL;
     }
     EG_FOR_EACH(line, lines) {
+        const size_t n = (size_t)eg_numel(line[0]);
         if (to) {
-            fwrite(eg_data(line[0]), 1, (size_t)eg_numel(line[0]), to);
+            fwrite(n ? eg_data(line[0]) : "", 1, n, to);
             fputs(" " END, to);
         }
     }

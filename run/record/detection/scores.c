@@ -70,7 +70,9 @@ void eg_detection_scores_reset(eg_detection_scores *s)
 {
     if (s) {
         s->count = 0;
-        memset(s->there, 0, (size_t)s->classes * EG__AREAS * sizeof *s->there);
+        for (int64_t i = 0; i < s->classes * EG__AREAS; i++) {
+            s->there[i] = 0;
+        }
     }
 }
 
