@@ -41,34 +41,43 @@ def varint(n):
     return out + bytes([n])
 
 
-def example(image, label, boxes=()):
-    """An Example of an encoded image, its label and the boxes of objects (top, left, bottom, right), in protocol
-    buffers."""
-    def entry(name, feature):
-        return field(1, field(1, name.encode()) + field(2, feature))
-    sides = [entry("image/object/bbox/" + name, field(2, field(1, struct.pack(f"<{len(boxes)}f", *values))))
-             for name, values in zip(("ymin", "xmin", "ymax", "xmax"), zip(*boxes))]
-    return field(1, entry("image/encoded", field(1, field(1, image)))
-                 + entry("image/class/label", field(3, field(1, varint(label)))) + b"".join(sides))
+def example(features):
+    """An Example in protocol buffers. Features by their names: bytes, a list of floats, a list of integers."""
+    def packed(value):
+        if isinstance(value, bytes):
+            return field(1, field(1, value))
+        if value and isinstance(value[0], float):
+            return field(2, field(1, struct.pack(f"<{len(value)}f", *value)))
+        return field(3, field(1, b"".join(map(varint, value))))
+    return field(1, b"".join(field(1, field(1, name.encode()) + field(2, packed(value)))
+                             for name, value in features.items()))
 
 
-def png(side, channels, pixels):
+def record(data):
+    """Data as they lie in a file."""
+    length = struct.pack("<Q", len(data))
+    return length + masked(length) + data + masked(data)
+
+
+def png(width, height, channels, pixels):
     def chunk(kind, data):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-    rows = b"".join(b"\0" + bytes(pixels[y * side * channels:(y + 1) * side * channels]) for y in range(side))
-    head = struct.pack(">2I5B", side, side, 8, 2 if channels == 3 else 0, 0, 0, 0)
+    row = width * channels
+    rows = b"".join(b"\0" + bytes(pixels[y * row:(y + 1) * row]) for y in range(height))
+    head = struct.pack(">2I5B", width, height, 8, 2 if channels == 3 else 0, 0, 0, 0)
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows, 1)) + chunk(b"IEND", b"")
 
 
 def write(path, labels, side, channels, chance, boxes=()):
-    """A bright band whose place is the class, on noise."""
+    """A bright band whose place is the class, on noise; boxes of objects are top, left, bottom, right."""
+    sides = {f"image/object/bbox/{name}": list(map(float, values))
+             for name, values in zip(("ymin", "xmin", "ymax", "xmax"), zip(*boxes))}
     with open(path, "wb") as file:
         for label in labels:
             pixels = [min(255, int(chance.random() * 60) + (190 if y * 10 // side == label else 0))
                       for y in range(side) for _ in range(side * channels)]
-            data = example(png(side, channels, pixels), label, boxes)
-            length = struct.pack("<Q", len(data))
-            file.write(length + masked(length) + data + masked(data))
+            image = png(side, side, channels, pixels)
+            file.write(record(example({"image/encoded": image, "image/class/label": [label], **sides})))
 
 
 # ---- reading -------------------------------------------------------------------------------------------

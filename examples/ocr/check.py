@@ -8,10 +8,8 @@ import json
 import os
 import random
 import shutil
-import struct
 import sys
 import tempfile
-import zlib
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../common"))
 import records  # noqa: E402
@@ -52,18 +50,10 @@ def files(at):
 
 def signs(path, views, letters):
     """A file of records of signs, grey squares beside each other."""
-    row = b"\0" + bytes([128, 128, 128] * 48 * views)
-    head = struct.pack(">2I5B", 48 * views, 48, 8, 2, 0, 0, 0)
-    chunks = ((b"IHDR", head), (b"IDAT", zlib.compress(row * 48)), (b"IEND", b""))
-    image = b"\x89PNG\r\n\x1a\n" + b"".join(
-        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in chunks)
-    entries = (("image/encoded", records.field(1, records.field(1, image))),
-               ("image/class", records.field(3, records.field(1, bytes([0] * letters)))))
-    data = records.field(1, b"".join(records.field(1, records.field(1, name.encode()) + records.field(2, feature))
-                                     for name, feature in entries))
-    length = struct.pack("<Q", len(data))
+    image = records.png(48 * views, 48, 3, [128] * (3 * 48 * 48 * views))
+    data = records.example({"image/encoded": image, "image/class": [0] * letters})
     with open(path, "wb") as file:
-        file.write((length + records.masked(length) + data + records.masked(data)) * 16)
+        file.write(records.record(data) * 16)
 
 
 def strange_nets(at):

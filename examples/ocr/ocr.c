@@ -292,7 +292,7 @@ static void settle(eg_run_settings *s, void *user)
 {
     options *o = user;
     o->sizes.no_feedback = !o->feedback;
-    o->sets.plain = strcmp(o->changes, s->data ? "files" : "all") != 0 && strcmp(o->changes, "all") != 0;
+    o->sets.plain = strcmp(o->changes, "all") != 0 && (!s->data || strcmp(o->changes, "files") != 0);
     if (s->smoke) {
         o->sets.side = o->sets.side ? o->sets.side : 48;
         o->sets.length = o->sets.length ? o->sets.length : NAME_LEAST;
