@@ -15,6 +15,7 @@ import os
 import re
 import shlex
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -113,6 +114,15 @@ def same(said, page):
     return "\n".join(difflib.unified_diff(its, ours, "the page", "the program", lineterm=""))
 
 
+def digits_in(folder, count=128):
+    """What stands for the files of MNIST that programs of pages read."""
+    os.mkdir(folder)
+    with open(folder + "/train-images-idx3-ubyte", "wb") as file:
+        file.write(struct.pack(">4I", 2051, count, 28, 28) + bytes(i * 7 % 256 for i in range(count * 784)))
+    with open(folder + "/train-labels-idx1-ubyte", "wb") as file:
+        file.write(struct.pack(">2I", 2049, count) + bytes(i % 10 for i in range(count)))
+
+
 class Tests:
     def __init__(self, source, build, cc):
         self.source, self.build, self.cc = source, build, shlex.split(cc)
@@ -151,6 +161,7 @@ class Tests:
                    f"status {r.returncode}\n{r.stderr}{same(r.stdout, program.prints)}")
 
     def try_c(self, what, program, at):
+        digits_in(at + "/mnist")
         with open(at + "/program.c", "w", encoding="utf8") as file:
             file.write(program.source(marks=True))
         r = run([*self.cc, *STRICT, at + "/program.c", "-o", at + "/program", "-I", self.source + "/include", "-L",
