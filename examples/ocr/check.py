@@ -26,6 +26,8 @@ def files(at):
     run("--write", at + "/signs", *sizes, "--out", at + "/odd")
     for name in ("train/train", "validation/validation", "test/test"):
         check(f"{name} is written", os.path.exists(f"{at}/signs/{name}-00000-of-00001"))
+    names = [e["image/text"][0] for e in records.examples(at + "/signs/train/train-00000-of-00001")]
+    check("few signs have the same name", len(names) == 64 and len(set(names)) > 48, names)
     letters = open(at + "/signs/charset_size=79.txt", encoding="utf-8").read()
     check("letters are", letters.startswith("0\t \n1\t'\n") and letters.endswith("77\tù\n78\t<nul>\n"), letters)
     for name in ("validation", "test"):
