@@ -30,7 +30,7 @@ p.add_argument("--steps", type=int, default=0, help="after which it ends; 0: of 
 p.add_argument("--batch", type=int, default=16)
 p.add_argument("--lr", type=float, default=.02)
 p.add_argument("--width", type=float, default=.25)
-p.add_argument("--no-changes", action="store_true", help="as --changes none")
+p.add_argument("--changes", choices=("files", "none"), default="files", help="as in ocr")
 p.add_argument("--threads", type=int, default=os.cpu_count())
 p.add_argument("--seed", type=int, default=1)
 o = p.parse_args()
@@ -111,7 +111,7 @@ if __name__ == "__main__":
         for first in range(0, per_epoch * o.batch, o.batch):
             for group in sgd.param_groups:
                 group["lr"] = o.lr * (1 + math.cos(math.pi * done / (per_epoch * o.epochs))) / 2
-            images, texts = batch_of([train[i] for i in order[first:first + o.batch]], not o.no_changes)
+            images, texts = batch_of([train[i] for i in order[first:first + o.batch]], o.changes == "files")
             loss = loss_of(net(images, texts), texts)
             step(net, sgd, loss)
             total += loss.item()
