@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "lib/core/base.h"
 #include "run/flags.h"
@@ -27,7 +28,7 @@ static int own_flags(eg_run *run, const defaults *d, eg_flag *to)
         EG_FLAG_CHOICE(
             "precision", &s->precision, "f32", "f32|tf32|bf16|f16",
             "of products: exact; on CUDA's tensor cores (elsewhere f32); of half the bytes, with f32 weights"),
-        EG_FLAG_TEXT("device", &s->device, "cpu", "cpu|cuda[:N]", "where to compute"),
+        EG_FLAG_TEXT("device", &s->device, "cpu", "cpu|cuda[:N]", "where to compute; gpu is another word for cuda"),
         EG_FLAG_TEXT("out", &s->out, NULL, "DIR",
                      "where checkpoints, pictures and logs go (egret-out/ and the program's name)"),
         EG_FLAG_INTEGER("epochs", &s->epochs, d->epochs, 1, 1000000, "passes over the data"),
@@ -110,11 +111,27 @@ static eg_status make_table(eg_run *run, const defaults *d)
     return EG_OK;
 }
 
+/* "gpu", "GPU:1" and "CPU" are cuda, cuda:1 and cpu. */
+static void name_device(eg_run *run)
+{
+    const char *typed = run->settings.device;
+    size_t length = strcspn(typed, ":");
+    const char *name = length == 3 && strncasecmp(typed, "gpu", 3) == 0    ? "cuda"
+                       : length == 4 && strncasecmp(typed, "cuda", 4) == 0 ? "cuda"
+                       : strcasecmp(typed, "cpu") == 0                     ? "cpu"
+                                                                           : NULL;
+    if (name && strlen(typed + length) < sizeof run->device_name - 4) {
+        snprintf(run->device_name, sizeof run->device_name, "%s%s", name, typed + length);
+        run->settings.device = run->device_name;
+    }
+}
+
 /* What --smoke makes smaller, unless it was said. */
 static void settle(eg_run *run)
 {
     const eg_run_options *o = &run->options;
     eg_run_settings *s = &run->settings;
+    name_device(run);
     if (s->smoke) {
         s->steps = s->steps ? s->steps : o->smoke_steps ? o->smoke_steps : 20;
         s->batch = o->smoke_batch && s->batch > o->smoke_batch ? o->smoke_batch : s->batch;
@@ -137,7 +154,9 @@ static bool read_flags(eg_run *run, int argc, char **argv, void *user, int *stat
                                             : o->get_data ? 1
                                                           : 0,
                            .out = run->out,
-                           .err = run->err};
+                           .err = run->err,
+                           .aliases = o->aliases,
+                           .alias_count = o->alias_count};
     if (make_table(run, &d)) {
         *status = 1;
         return false;

@@ -1,11 +1,11 @@
 /* flags.c - the walk over a command line; see egret/run/flags.h. */
 #include "run/flags.h"
 
-#include <errno.h>
-#include <math.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { TYPED_MOST = 60 };
 
@@ -21,6 +21,10 @@ const eg_flag standard_flags[STANDARD_FLAGS] = {
                      .kind = EG_FLAG_IS_TEXT,
                      .value = "FILE",
                      .help = "lines of name = value to begin with; what is typed outranks them"},
+    [FLAG_FLAGFILE] = {.name = "flagfile",
+                       .kind = EG_FLAG_IS_TEXT,
+                       .value = "FILE",
+                       .help = "a file of flags, one per line, read in place of this flag"},
 };
 
 bool flags_refuse(const eg_flags *line, const char *format, ...)
@@ -73,6 +77,25 @@ const eg_flag *flag_find(const eg_flags *line, const char *given, size_t length)
     return NULL;
 }
 
+flag_match flag_look_up(const eg_flags *line, const char *given, size_t length)
+{
+    const eg_flag *f = flag_find(line, given, length);
+    for (int i = 0; i < line->alias_count && !f; i++) {
+        const eg_flag_alias *a = &line->aliases[i];
+        if (flag_is(a->name, given, length)) {
+            f = a->flag ? flag_find(line, a->flag, strlen(a->flag)) : NULL;
+            return (flag_match){.flag = f, .alias = f || !a->flag ? a : NULL};
+        }
+    }
+    return (flag_match){.flag = f};
+}
+
+bool flag_is_bool(flag_match m)
+{
+    return m.alias && (m.alias->value || !m.alias->flag) ? m.alias->value || m.alias->is_bool
+                                                         : m.flag && m.flag->kind == EG_FLAG_IS_BOOL;
+}
+
 /* Letters to insert, remove, change or swap with a neighbour to turn a into b; names longer than the table count as far
  * apart. */
 static int edit_distance(const char *a, const char *b)
@@ -101,131 +124,80 @@ static int edit_distance(const char *a, const char *b)
     return cost[n][m];
 }
 
-/* The name that was probably meant, or NULL. The beginning of a name counts as one slip. */
+/* How far the name is from the typed one, at most `most`. The beginning of a name counts as one slip. */
+static int slips(const char *name, const char *typed, int most)
+{
+    size_t length = strlen(typed);
+    int distance = length >= 2 && strncmp(typed, name, length) == 0 ? 1 : edit_distance(typed, name);
+    return distance < most ? distance : most;
+}
+
+/* The name that was probably meant, or NULL. */
 static const char *nearest_name(const eg_flags *line, const char *typed)
 {
     const char *nearest = NULL;
     int length = (int)strlen(typed), least = (length > 9 ? 9 : length) / 3 + 2;
-    for (int i = 0; i < flag_rows(line); i++) {
-        const eg_flag *f = flag_at(line, i);
-        int distance = f ? edit_distance(typed, f->name) : least;
-        if (f && length >= 2 && strncmp(typed, f->name, (size_t)length) == 0) {
-            distance = 1;
-        }
+    for (int i = 0; i < flag_rows(line) + line->alias_count; i++) {
+        const eg_flag *f = i < flag_rows(line) ? flag_at(line, i) : NULL;
+        const char *name = i >= flag_rows(line) ? line->aliases[i - flag_rows(line)].name : f ? f->name : NULL;
+        int distance = name ? slips(name, typed, least) : least;
         if (distance < least) {
             least = distance;
-            nearest = f->name;
+            nearest = name;
         }
     }
     return nearest;
 }
 
-static bool refuse_unknown(const eg_flags *line, const char *word)
+static bool refuse_unknown(const eg_flags *line, const char *place, const char *word)
 {
     char name[TYPED_MOST + 1];
     int dashes = word[1] == '-' ? 2 : 1;
     snprintf(name, sizeof name, "%.*s", (int)strcspn(word + dashes, "="), word + dashes);
     const char *nearest = nearest_name(line, name);
-    if (nearest) {
-        return flags_refuse(line, "unknown flag %.*s%s: did you mean --%s?", dashes, word, name, nearest);
-    }
-    return flags_refuse(line, "unknown flag %.*s%s", dashes, word, name);
+    return flags_refuse(line, "%sunknown flag %.*s%s%s%s%s", place, dashes, word, name,
+                        nearest ? ": did you mean --" : "", nearest ? nearest : "", nearest ? "?" : "");
 }
 
-/* ---- values ---- */
+/* ---- memory ---- */
 
-static bool starts_a_number(const char *typed)
+struct eg_flags_text {
+    eg_flags_text *next;
+    max_align_t room[];
+};
+
+void *flags_keep(eg_flags *line, size_t size, int *status)
 {
-    return *typed && strchr("+-.0123456789", *typed);
+    eg_flags_text *text = malloc(sizeof *text + size);
+    if (!text) {
+        *status = 1;
+        fprintf(flags_err(line), "%s: out of memory\n", line->program);
+        return NULL;
+    }
+    text->next = line->texts;
+    line->texts = text;
+    return text->room;
 }
 
-static bool set_integer(const eg_flags *line, const char *place, const eg_flag *f, const char *typed)
+void eg_flags_free(eg_flags *line)
 {
-    char *end;
-    errno = 0;
-    long long number = strtoll(typed, &end, 10);
-    if (!starts_a_number(typed) || *end || end == typed || errno || number < f->as.integer.least ||
-        number > f->as.integer.most) {
-        return flags_refuse(line, "%s%s wants a whole number from %lld to %lld, not '%.*s'", place, f->name,
-                            (long long)f->as.integer.least, (long long)f->as.integer.most, TYPED_MOST, typed);
+    while (line->texts) {
+        eg_flags_text *next = line->texts->next;
+        free(line->texts);
+        line->texts = next;
     }
-    *f->as.integer.into = number;
-    return true;
 }
 
-static bool set_real(const eg_flags *line, const char *place, const eg_flag *f, const char *typed)
-{
-    char *end;
-    double number = strtod(typed, &end);
-    if (!starts_a_number(typed) || *end || end == typed || !isfinite(number) || number < f->as.real.least ||
-        number > f->as.real.most) {
-        return flags_refuse(line, "%s%s wants a number from %g to %g, not '%.*s'", place, f->name, f->as.real.least,
-                            f->as.real.most, TYPED_MOST, typed);
-    }
-    *f->as.real.into = number;
-    return true;
-}
+/* ---- the walk over the words ---- */
 
-static bool set_bool(const eg_flags *line, const char *place, const eg_flag *f, const char *typed)
-{
-    static const char *const words[] = {"false", "true", "no", "yes", "off", "on", "0", "1"};
-    for (int i = 0; i < EG_FLAG_COUNT(words); i++) {
-        if (strcmp(typed, words[i]) == 0) {
-            *f->as.flag.into = i % 2;
-            return true;
-        }
-    }
-    return flags_refuse(line, "%s%s wants true or false, not '%.*s'", place, f->name, TYPED_MOST, typed);
-}
-
-/* Whether the text is one of those between the |. */
-static bool is_choice(const char *choices, const char *typed)
-{
-    size_t length = strlen(typed);
-    for (const char *at = choices; at; at = strchr(at, '|') ? strchr(at, '|') + 1 : NULL) {
-        if (strcspn(at, "|") == length && memcmp(at, typed, length) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool set_text(const eg_flags *line, const char *place, const eg_flag *f, const char *typed)
-{
-    if (!*typed) {
-        return flags_refuse(line, "%s%s wants a %s, not an empty text", place, f->name, f->value);
-    }
-    if (f->choices && !is_choice(f->choices, typed)) {
-        return flags_refuse(line, "%s%s is one of %s, not '%.*s'", place, f->name, f->choices, TYPED_MOST, typed);
-    }
-    *f->as.text.into = typed;
-    return true;
-}
-
-bool flag_set(const eg_flags *line, const char *place, const eg_flag *f, const char *typed)
-{
-    switch (f->kind) {
-    case EG_FLAG_IS_GROUP:
-        return true;
-    case EG_FLAG_IS_BOOL:
-        return set_bool(line, place, f, typed);
-    case EG_FLAG_IS_INTEGER:
-        return set_integer(line, place, f, typed);
-    case EG_FLAG_IS_REAL:
-        return set_real(line, place, f, typed);
-    case EG_FLAG_IS_TEXT:
-        break;
-    }
-    return set_text(line, place, f, typed);
-}
-
-static bool set_defaults(const eg_flags *line)
+static bool set_defaults(eg_flags *line)
 {
     bool good = true;
+    int status;
     for (int i = 0; i < line->count && good; i++) {
         const eg_flag *f = &line->table[i];
         if (f->fallback) {
-            good = flag_set(line, "the default of --", f, f->fallback);
+            good = flag_set(line, "the default of --", f, f->fallback, &status);
         } else if (f->kind == EG_FLAG_IS_TEXT) {
             *f->as.text.into = NULL;
         } else if (f->kind == EG_FLAG_IS_BOOL) {
@@ -235,105 +207,144 @@ static bool set_defaults(const eg_flags *line)
     return good;
 }
 
-/* ---- the walk over argv ---- */
-
 /* What one word, and perhaps the next, say. */
 typedef struct given {
-    const eg_flag *flag; /* NULL: there is none of that name */
-    const char *value;   /* NULL: none was typed */
+    flag_match match;  /* of nothing: there is no such flag */
+    const char *value; /* NULL: none was typed */
     int words;
 } given;
 
-static given read_flag(const eg_flags *line, int argc, char **argv, int at)
+static bool is_flag(const char *word)
 {
-    const char *word = argv[at];
-    given g = {.words = 1};
-    if (strcmp(word, "-h") == 0) {
-        return (given){.flag = &standard_flags[FLAG_HELP], .words = 1};
+    return word[0] == '-' && word[1];
+}
+
+/* --no-name and --noname, which is TensorFlow's way. */
+static given read_negated(const eg_flags *line, const char *name)
+{
+    size_t skip = name[2] == '-' || name[2] == '_' ? 3 : 2;
+    flag_match m = flag_look_up(line, name + skip, strlen(name + skip));
+    bool is_bool = flag_is_bool(m) && (!m.flag || m.flag->kind != EG_FLAG_IS_BOOL || m.flag->as.flag.into);
+    return (given){.match = is_bool ? m : (flag_match){.flag = NULL}, .value = "false", .words = 1};
+}
+
+static given read_flag(const eg_flags *line, const flag_words *words, int at)
+{
+    const char *word = words->texts[at], *next = at + 1 < words->count ? words->texts[at + 1] : NULL;
+    const char *name = word + (word[1] == '-' ? 2 : 1);
+    size_t length = strcspn(name, "=");
+    given g = {.match = flag_look_up(line, name, length), .value = name[length] ? name + length + 1 : NULL, .words = 1};
+    bool known = g.match.flag || g.match.alias;
+    if (!known && strcmp(word, "-h") == 0) {
+        return (given){.match = {.flag = &standard_flags[FLAG_HELP]}, .words = 1};
     }
-    if (word[1] != '-') {
-        return g;
+    if (!known) {
+        return strncmp(name, "no", 2) == 0 && !g.value ? read_negated(line, name) : g;
     }
-    size_t length = strcspn(word + 2, "=");
-    const char *equals = word[2 + length] ? word + 2 + length : NULL;
-    g.flag = flag_find(line, word + 2, length);
-    if (g.flag) {
-        g.value = equals ? equals + 1 : NULL;
-    } else if (strncmp(word, "--no", 4) == 0 && !equals) {
-        size_t skip = word[4] == '-' || word[4] == '_' ? 5 : 4; /* --nofoo is TensorFlow's way */
-        g.flag = flag_find(line, word + skip, strlen(word + skip));
-        bool is_bool = g.flag && g.flag->kind == EG_FLAG_IS_BOOL && g.flag->as.flag.into;
-        g = (given){.flag = is_bool ? g.flag : NULL, .value = "false", .words = 1};
-    }
-    if (g.flag && g.flag->kind != EG_FLAG_IS_BOOL && !equals && at + 1 < argc && strncmp(argv[at + 1], "--", 2) != 0) {
-        g.value = argv[at + 1];
+    bool takes = flag_is_bool(g.match) ? next && (strcasecmp(next, "true") == 0 || strcasecmp(next, "false") == 0)
+                                       : next && strncmp(next, "--", 2) != 0;
+    if (!g.value && takes) {
+        g.value = next;
         g.words = 2;
     }
     return g;
 }
 
 /* What the standard flags ask for; *stop if it is done with that. */
-static bool heed_standard(eg_flags *line, int argc, char **argv, int *status, bool *stop)
+static bool heed_standard(eg_flags *line, const flag_words *words, int *status, bool *stop)
 {
     const char *config = NULL;
-    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0;) {
-        given g = argv[i][0] == '-' && argv[i][1] ? read_flag(line, argc, argv, i) : (given){.words = 1};
+    for (int i = 1; i < words->count && strcmp(words->texts[i], "--") != 0;) {
+        given g = is_flag(words->texts[i]) ? read_flag(line, words, i) : (given){.words = 1};
+        const eg_flag *f = g.match.alias || line->known_only ? NULL : g.match.flag;
         *stop = true;
-        if (g.flag == &standard_flags[FLAG_HELP]) {
+        if (f == &standard_flags[FLAG_HELP]) {
             flags_print_help(line);
             return true;
         }
-        if (g.flag == &standard_flags[FLAG_MAN]) {
+        if (f == &standard_flags[FLAG_MAN]) {
             flags_print_man(line);
             return true;
         }
-        if (g.flag == &standard_flags[FLAG_COMPLETION]) {
+        if (f == &standard_flags[FLAG_COMPLETION]) {
             return (g.value && flags_print_completion(line, g.value)) ||
                    flags_refuse(line, "--completion is of bash, zsh or fish");
         }
         *stop = false;
-        config = g.flag == &standard_flags[FLAG_CONFIG] ? g.value : config;
+        config = g.match.flag == &standard_flags[FLAG_CONFIG] ? g.value : config;
         i += g.words;
     }
     return !config || flags_read_file(line, config, status);
 }
 
-static bool set_given(const eg_flags *line, const given *g, bool *seen, const char *word)
+/* What stands before a message about a word: nothing, or where in which file it is. */
+typedef struct place {
+    char text[160];
+} place;
+
+static place place_of(const flag_words *words, int at)
 {
-    const eg_flag *f = g->flag;
-    if (!f) {
-        return refuse_unknown(line, word);
+    place p = {""};
+    if (words->origins && words->origins[at].file) {
+        snprintf(p.text, sizeof p.text, "%.120s:%d: ", words->origins[at].file, words->origins[at].line);
     }
-    bool *before = &seen[f >= line->table && f < line->table + line->count ? (int)(f - line->table) : FLAGS_MOST];
-    if (*before) {
-        return flags_refuse(line, "--%s is given twice", f->name);
-    }
-    *before = true;
-    if (!g->value && f->kind != EG_FLAG_IS_BOOL) {
-        return flags_refuse(line, "--%s needs a value (%s)", f->name, f->value);
-    }
-    return f == &standard_flags[FLAG_CONFIG] || flag_set(line, "--", f, g->value ? g->value : "true");
+    return p;
 }
 
-static bool parse_words(eg_flags *line, int argc, char **argv)
+/* Whether the row is there twice on the command line itself; of flag files the last one counts. */
+static bool seen_before(const eg_flags *line, const eg_flag *f, bool *seen, bool typed)
+{
+    bool *before = &seen[f >= line->table && f < line->table + line->count ? (int)(f - line->table) : FLAGS_MOST];
+    bool was = *before;
+    *before = was || typed;
+    return was && typed;
+}
+
+static bool set_given(eg_flags *line, const flag_words *words, int at, const given *g, bool *seen, int *status)
+{
+    const place where = place_of(words, at);
+    const eg_flag *f = g->match.flag, *row = NULL;
+    const char *name = g->match.alias ? g->match.alias->name : f ? f->name : NULL;
+    char dashed[sizeof where.text + 2];
+    if (!name) {
+        return line->known_only || refuse_unknown(line, where.text, words->texts[at]);
+    }
+    if (!g->value && !flag_is_bool(g->match)) {
+        return flags_refuse(line, "%s--%s needs a value (%s)", where.text, name, f && f->value ? f->value : "any");
+    }
+    bool good = true;
+    if (f >= standard_flags && f < standard_flags + STANDARD_FLAGS) {
+        row = f;
+    } else {
+        snprintf(dashed, sizeof dashed, "%s--", where.text);
+        good = flag_set_match(line, dashed, g->match, g->value ? g->value : "true", &row, status);
+    }
+    if (good && row && seen_before(line, row, seen, !*where.text)) {
+        return flags_refuse(line, "--%s is given twice", row->name);
+    }
+    return good;
+}
+
+static bool parse_words(eg_flags *line, const flag_words *words, int *status)
 {
     bool seen[FLAGS_MOST + 1] = {false}, good = true, flags = true;
-    line->operands = argc > 0 ? argv + 1 : argv;
+    line->operands = words->count > 0 ? words->texts + 1 : words->texts;
     line->operand_count = 0;
-    for (int i = 1; i < argc && good;) {
-        int words = 1;
-        if (flags && strcmp(argv[i], "--") == 0) {
+    for (int i = 1; i < words->count && good;) {
+        int taken = 1;
+        if (flags && strcmp(words->texts[i], "--") == 0) {
             flags = false;
-        } else if (flags && argv[i][0] == '-' && argv[i][1]) {
-            given g = read_flag(line, argc, argv, i);
-            good = set_given(line, &g, seen, argv[i]);
-            words = g.words;
-        } else if (line->operand_count == line->most_operands) {
-            good = flags_refuse(line, "'%.*s' is one word too many", TYPED_MOST, argv[i]);
-        } else {
-            line->operands[line->operand_count++] = argv[i];
+        } else if (flags && is_flag(words->texts[i])) {
+            given g = read_flag(line, words, i);
+            good = set_given(line, words, i, &g, seen, status);
+            taken = g.words;
+        } else if (line->operand_count == line->most_operands && !line->known_only) {
+            good = flags_refuse(line, "%s'%.*s' is one word too many", place_of(words, i).text, TYPED_MOST,
+                                words->texts[i]);
+        } else if (!line->known_only) {
+            line->operands[line->operand_count++] = words->texts[i];
         }
-        i += words;
+        i += taken;
     }
     if (good && line->operand_count < line->least_operands) {
         return flags_refuse(line, "%s is missing", line->operand);
@@ -344,25 +355,21 @@ static bool parse_words(eg_flags *line, int argc, char **argv)
 bool eg_flags_parse(eg_flags *line, int argc, char **argv, int *status)
 {
     bool stop = false;
+    flag_words words;
     *status = 2;
-    line->file = NULL;
+    line->texts = NULL;
     if (line->count > FLAGS_MOST) {
         return flags_refuse(line, "a table has at most %d flags, not %d", FLAGS_MOST, line->count);
     }
-    bool sound = set_defaults(line), good = sound && heed_standard(line, argc, argv, status, &stop);
+    bool sound = set_defaults(line), good = sound && flags_expand(line, argc, argv, &words, status);
+    good = good && heed_standard(line, &words, status, &stop);
     *status = good && stop ? 0 : *status;
-    good = good && !stop && parse_words(line, argc, argv);
+    good = good && !stop && parse_words(line, &words, status);
     if (!good) {
         eg_flags_free(line);
         if (sound) {
-            set_defaults(line); /* no target keeps a text of the file */
+            set_defaults(line); /* no target keeps a text that is gone */
         }
     }
     return good;
-}
-
-void eg_flags_free(eg_flags *line)
-{
-    free(line->file);
-    line->file = NULL;
 }

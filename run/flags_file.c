@@ -13,32 +13,49 @@ enum { FILE_MOST = 1 << 20 };
 
 /* ---- reading ---- */
 
-/* The whole file with a 0 behind it, for free; NULL where errno says why. */
-static char *read_whole(const char *path)
+/* The text with a 0 behind it; NULL where errno says why, EFBIG: it is longer than that. */
+static char *read_whole(eg_flags *line, FILE *file, size_t most, size_t *length, int *status)
 {
     struct stat info;
+    if (fstat(fileno(file), &info) != 0 || !S_ISREG(info.st_mode)) {
+        errno = EINVAL;
+        return NULL;
+    }
+    size_t room = (size_t)info.st_size < most ? (size_t)info.st_size : most;
+    char *text = flags_keep(line, room + 2, status);
+    if (!text) {
+        errno = 0; /* which was reported */
+        return NULL;
+    }
+    *length = fread(text, 1, room + 1, file);
+    text[*length] = '\0';
+    errno = ferror(file) ? EIO : *length > most ? EFBIG : *length > room ? EINVAL : 0; /* of a size of its own */
+    return errno ? NULL : text;
+}
+
+char *flags_read_text(eg_flags *line, const char *path, size_t most, size_t *length, int *status)
+{
     FILE *file = fopen(path, "rb");
-    char *text = file ? malloc(FILE_MOST + 1) : NULL;
-    size_t length = text ? fread(text, 1, FILE_MOST + 1, file) : 0;
-    bool is_file = file && fstat(fileno(file), &info) == 0 && S_ISREG(info.st_mode);
-    if (text && (!is_file || ferror(file) || length > FILE_MOST)) {
-        errno = length > FILE_MOST ? EFBIG : is_file ? EIO : EINVAL;
-        free(text);
-        text = NULL;
-    }
+    int before = *status;
+    *status = 1;
+    *length = 0;
+    char *text = file ? read_whole(line, file, most, length, status) : NULL;
+    int error = errno;
     if (file) {
-        int error = errno;
         fclose(file);
-        errno = error;
     }
-    if (text) {
-        text[length] = '\0';
+    if (text && memchr(text, 0, *length)) {
+        fprintf(flags_err(line), "%s: %s is not a text file: it has zero bytes\n", line->program, path);
+        return NULL;
     }
+    if (!text && error) {
+        fprintf(flags_err(line), "%s: cannot read %s: %s\n", line->program, path, strerror(error));
+    }
+    *status = text ? before : 1;
     return text;
 }
 
-/* Without the white space around it; ends it there. */
-static char *trimmed(char *text)
+char *flags_trim(char *text)
 {
     static const char white[] = " \t\r";
     text += strspn(text, white);
@@ -50,9 +67,9 @@ static char *trimmed(char *text)
     return text;
 }
 
-static bool set_line(const eg_flags *line, const char *place, char *text, bool *seen)
+static bool set_line(eg_flags *line, const char *place, char *text, bool *seen, int *status)
 {
-    char *name = trimmed(text);
+    char *name = flags_trim(text);
     if (!*name || *name == '#') {
         return true;
     }
@@ -61,38 +78,40 @@ static bool set_line(const eg_flags *line, const char *place, char *text, bool *
         return flags_refuse(line, "%sa line is name = value, not '%.60s'", place, name);
     }
     *value++ = '\0';
-    name = trimmed(name);
-    const eg_flag *f = flag_find(line, name, strlen(name));
-    if (!f || f < line->table || f >= line->table + line->count) {
-        return flags_refuse(line, "%sthere is no flag '%.60s'", place, name);
+    name = flags_trim(name);
+    flag_match m = flag_look_up(line, name, strlen(name));
+    bool standard = m.flag && (m.flag < line->table || m.flag >= line->table + line->count);
+    if (standard || (!m.flag && !m.alias)) {
+        return line->known_only || flags_refuse(line, "%sthere is no flag '%.60s'", place, name);
     }
-    if (seen[f - line->table]) {
-        return flags_refuse(line, "%s%s is there twice", place, f->name);
+    const eg_flag *row;
+    bool *before = m.flag ? &seen[m.flag - line->table] : NULL;
+    if (before && *before) {
+        return flags_refuse(line, "%s%s is there twice", place, m.flag->name);
     }
-    seen[f - line->table] = true;
-    return flag_set(line, place, f, trimmed(value));
+    bool good = flag_set_match(line, place, m, flags_trim(value), &row, status);
+    if (before && row) {
+        *before = true;
+    }
+    return good;
 }
 
 bool flags_read_file(eg_flags *line, const char *path, int *status)
 {
     bool seen[FLAGS_MOST] = {false}, good = true;
-    line->file = read_whole(path);
-    if (!line->file) {
-        *status = 1;
-        fprintf(flags_err(line), "%s: cannot read %s: %s\n", line->program, path, strerror(errno));
-        return false;
-    }
+    size_t length;
+    char *text = flags_read_text(line, path, FILE_MOST, &length, status);
     int number = 1;
-    for (char *at = line->file, *next; at && good; at = next, number++) {
+    for (char *at = text, *next; at && good; at = next, number++) {
         char place[160];
         snprintf(place, sizeof place, "%.120s:%d: ", path, number);
         next = strchr(at, '\n');
         if (next) {
             *next++ = '\0';
         }
-        good = set_line(line, place, at, seen);
+        good = set_line(line, place, at, seen, status);
     }
-    return good;
+    return text && good;
 }
 
 /* ---- writing ---- */

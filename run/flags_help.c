@@ -98,6 +98,45 @@ static void print_row(FILE *to, const eg_flag *f)
     fputc('\n', to);
 }
 
+/* ---- flags of other programs ---- */
+
+static bool has_aliases(const eg_flags *line, bool ignored)
+{
+    for (int i = 0; i < line->alias_count; i++) {
+        if (!line->aliases[i].flag == ignored) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "--name" of one that is ignored, "--name for --flag" or "--name for --flag value" of another. */
+static void name_alias(const eg_flag_alias *a, char *text, size_t size)
+{
+    snprintf(text, size, "--%s%s%s%s%s", a->name, a->flag ? " for --" : "", a->flag ? a->flag : "", a->value ? " " : "",
+             a->value ? a->value : "");
+}
+
+static void print_aliases(FILE *to, const eg_flags *line, bool ignored, const char *title)
+{
+    const char *before = "";
+    int at = 2;
+    if (!has_aliases(line, ignored)) {
+        return;
+    }
+    fprintf(to, "\n%s:\n  ", title);
+    for (int i = 0; i < line->alias_count; i++) {
+        char name[200], word[208];
+        if (!line->aliases[i].flag == ignored) {
+            name_alias(&line->aliases[i], name, sizeof name);
+            snprintf(word, sizeof word, "%s%s", before, name);
+            at = print_wrapped(to, word, at, 2);
+            before = ", ";
+        }
+    }
+    fputc('\n', to);
+}
+
 void flags_print_help(const eg_flags *line)
 {
     FILE *to = flags_out(line);
@@ -117,6 +156,8 @@ void flags_print_help(const eg_flags *line)
             print_row(to, f);
         }
     }
+    print_aliases(to, line, false, "other names");
+    print_aliases(to, line, true, "accepted and ignored, with a warning");
 }
 
 /* ---- a manual page ---- */
@@ -131,6 +172,23 @@ static void print_troff(FILE *to, const char *text)
         fputs(*c == '\\' ? "\\e" : *c == '-' ? "\\-" : (char[]){*c, '\0'}, to);
     }
     fputc('\n', to);
+}
+
+static void man_aliases(FILE *to, const eg_flags *line, bool ignored, const char *title)
+{
+    if (has_aliases(line, ignored)) {
+        fprintf(to, ".SH %s\n", title);
+    }
+    for (int i = 0; i < line->alias_count; i++) {
+        const eg_flag_alias *a = &line->aliases[i];
+        char name[200];
+        if (!a->flag == ignored) {
+            name_alias(a, name, sizeof name);
+            fputs(".TP\n.B ", to);
+            print_troff(to, name);
+            print_troff(to, ignored ? a->reason : "another name");
+        }
+    }
 }
 
 void flags_print_man(const eg_flags *line)
@@ -159,4 +217,6 @@ void flags_print_man(const eg_flags *line)
             print_troff(to, help);
         }
     }
+    man_aliases(to, line, false, "OTHER NAMES");
+    man_aliases(to, line, true, "IGNORED");
 }

@@ -58,8 +58,9 @@ struct eg_run {
     eg_run_options options;
     eg_run_settings settings;
     eg_flags line;
-    eg_flag *table;     /* the line's */
-    const char *url;    /* of get-data */
+    eg_flag *table;  /* the line's */
+    const char *url; /* of get-data */
+    char device_name[32];
     char *const *words; /* of the command line, as it was */
     FILE *out, *err;
     eg_comm *comm; /* NULL: of a single rank */

@@ -54,6 +54,9 @@ static eg_status work(eg_run *run, void *user)
 static void run_words(trial *t, char **words)
 {
     static const eg_flag none[1];
+    static const eg_flag_alias aliases[] = {EG_FLAG_ALIAS("train_steps", "steps"),
+                                            EG_FLAG_ALIAS_VALUE("use_fp16", "precision", "f16"),
+                                            EG_FLAG_IGNORED_BOOL("xla", "there is no graph compiler")};
     char *argv[24] = {"learn", "--out", NULL}, folder[4096], *out = NULL, *err = NULL;
     size_t size;
     int argc = 3;
@@ -65,7 +68,8 @@ static void run_words(trial *t, char **words)
     }
     FILE *to = open_memstream(&out, &size), *about = open_memstream(&err, &size);
     t->status = eg_run_main(argc, argv, work, t, .name = "learn", .about = "Learns.", .flags = none, .epochs = 4,
-                            .batch = 16, .data = "a folder", .out = to, .err = about);
+                            .batch = 16, .data = "a folder", .out = to, .err = about, .aliases = aliases,
+                            .alias_count = EG_FLAG_COUNT(aliases));
     fclose(to);
     fclose(about);
     snprintf(t->out, sizeof t->out, "%s", out ? out : "");
@@ -382,6 +386,25 @@ EGT(flags_of_a_run)
     EGT_CHECK(t.status == 1 && strstr(t.err, "--device is cpu, cuda or cuda:N"));
     RUN(&t, "--out", "x");
     EGT_CHECK(t.status == 2 && strstr(t.err, "given twice"));
+}
+
+static eg_status name_settings(eg_run *run, trial *t)
+{
+    const eg_run_settings *s = eg_run_settings_of(run);
+    eg_run_say(run, "%s %s %lld", s->device, s->precision, (long long)s->steps);
+    return own_loop(run, t);
+}
+
+EGT(devices_have_other_names)
+{
+    trial t = {.work = name_settings};
+    RUN(&t, "--device", "CPU", "--train_steps=3.0", "--use_fp16=True", "--xla");
+    EGT_CHECK(t.status == 0 && strstr(t.out, "cpu f16 3\n"));
+    EGT_CHECK(strcmp(t.err, "learn: warning: --xla is ignored: there is no graph compiler\n") == 0);
+    RUN(&t, "--device=gpu:63", "--steps", "2");
+    EGT_CHECK(t.status == 1 && strstr(t.err, "--device cuda:63: "));
+    RUN(&t, "--device=GPUS", "--steps", "2");
+    EGT_CHECK(t.status == 1 && strstr(t.err, "--device is cpu, cuda or cuda:N, not 'GPUS'"));
 }
 
 /* ---- curves -------------------------------------------------------------------------------------- */

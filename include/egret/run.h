@@ -53,7 +53,7 @@ typedef struct eg_run eg_run;
 /* What the flags say that every run has. */
 typedef struct eg_run_settings {
     const char *data;            /* --data, a folder; NULL: none was given */
-    const char *device;          /* --device, "cpu" */
+    const char *device;          /* --device, "cpu", "cuda" or "cuda:N", "gpu" being "cuda" */
     const char *precision;       /* --precision, "f32", "tf32", "bf16" or "f16" */
     const char *out;             /* --out, a folder; NULL: egret-out/ and the program's name */
     int64_t epochs, steps;       /* --epochs; --steps, 0: of the epochs */
@@ -89,6 +89,8 @@ typedef struct eg_run_options {
     void (*settle)(eg_run_settings *settings, void *user);
     FILE *out, *err; /* what is said, and bars and failures; NULL: stdout, stderr */
     eg_comm *comm;   /* ranks of the caller's, which outlive the run; NULL: all processes that mpirun has started */
+    const eg_flag_alias *aliases; /* other programs' flags (run/flags.h) */
+    int alias_count;
 } eg_run_options;
 
 /* ---- begin and end ----------------------------------------------------------------------------------------------- */
