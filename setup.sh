@@ -3,10 +3,11 @@
 #
 #   ./setup.sh demo       train a small network on drawn digits and leave its pictures in egret-out/digits
 #                         (more words go to the program: ./setup.sh demo --data DIR takes real MNIST files)
-#   ./setup.sh install [--prefix DIR]
-#                         build the library and install it with its headers, the program egret and Lua's module
-#                         into DIR, /usr/local if none is given; what a shell must be told to find them there
-#                         is printed, as lines for ~/.profile
+#   ./setup.sh install [--prefix DIR] [--without NAME[,NAME]...] [--with NAME[,NAME]...]
+#                         build and install the library, its headers, the programs and the Lua module into DIR
+#                         (default /usr/local); prints the lines that ~/.profile needs, if any. --without leaves a
+#                         feature and its packages out (cuda, mpi, lua, examples, ... as in meson_options.txt),
+#                         --with requires one; a later install keeps both settings
 #   ./setup.sh uninstall  remove what install has put anywhere
 #   ./setup.sh test       build and run the tests, on two cores about ten minutes; the last line counts them
 #   ./setup.sh test all   the same, and in builds of other kinds (an hour): with sanitizers, clang, without
@@ -21,11 +22,30 @@ cd "$(dirname "$0")"
 PATH=$PATH:/usr/sbin:/sbin # for ldconfig
 
 tools="gcc libc6-dev pkg-config meson ninja-build python3"
-libraries="libdnnl-dev zlib1g-dev libjpeg-dev libpng-dev libprotobuf-c-dev protobuf-c-compiler libexif-dev libexpat1-dev
-    libsndfile1-dev libmpg123-dev libsamplerate0-dev libutf8proc-dev libstb-dev libarchive-dev libsnappy-dev libpcre2-dev
-    liblua5.4-dev libedit-dev libsixel-dev libzmq3-dev libjansson-dev libssl-dev
-    libopenmpi-dev"
-examples="libgif-dev libcurl4-openssl-dev ca-certificates
+# Features of meson_options.txt and the packages each needs.
+features="
+onednn    libdnnl-dev
+mpi       libopenmpi-dev
+zlib      zlib1g-dev
+jpeg      libjpeg-dev
+png       libpng-dev
+exif      libexif-dev
+expat     libexpat1-dev
+sndfile   libsndfile1-dev
+mpg123    libmpg123-dev
+samplerate libsamplerate0-dev
+snappy    libsnappy-dev
+archive   libarchive-dev
+utf8proc  libutf8proc-dev
+pcre2     libpcre2-dev
+stb       libstb-dev
+protobuf  libprotobuf-c-dev protobuf-c-compiler
+cuda
+lua       liblua5.4-dev
+libedit   libedit-dev
+sixel     libsixel-dev
+notebook  libzmq3-dev libjansson-dev libssl-dev
+examples  libgif-dev libcurl4-openssl-dev libssl-dev ca-certificates
     fonts-dejavu-core fonts-breip fonts-dkg-handwriting fonts-humor-sans fonts-comic-neue"
 demo="libdnnl-dev zlib1g-dev libpng-dev libstb-dev
     fonts-dejavu-core fonts-breip fonts-dkg-handwriting fonts-humor-sans fonts-comic-neue"
@@ -78,10 +98,17 @@ need() {
 
 # ---- building -----------------------------------------------------------------------------------
 
-# The libraries whose absence a build must have been configured for.
-# shellcheck disable=SC2086
+# Prints the packages of all features but those that are given.
+packages() {
+    printf '%s\n' "$features" | awk -v names=" $* " '
+        /^[a-z]/ { skip = index(names, " " $1 " "); $1 = "" }
+        !skip { for (i = 1; i <= NF; i++) if ($i != "" && !seen[$i]++) print $i }'
+}
+
+# Prints the packages without which a build must have been configured.
 absent() {
-    missing $libraries $examples
+    # shellcheck disable=SC2046
+    missing $(packages)
 }
 
 # Configures build/ unless that was done.
@@ -93,20 +120,17 @@ configure() {
     fi
 }
 
-# What a build that nobody watches on a terminal says: each tenth of its way, and all that is not progress.
-tenths() {
-    told=0
+# Reports each percent of a build's progress, and passes all other output on.
+progress() {
+    last=0
     while IFS= read -r line; do
         case $line in
         "@failed") return 1 ;;
         @*%@*)
             share=${line%%%*}
             share=${share##*[@ ]}
-            tenth=$((share / 10 * 10))
-            if [ $tenth -ne $told ] && [ $tenth -gt 0 ]; then
-                say "$tenth %"
-            fi
-            told=$tenth
+            [ "$share" -eq "$last" ] || say "$share %"
+            last=$share
             ;;
         "ninja: Entering"*) ;;
         *) printf '%s\n' "$line" >&2 ;;
@@ -119,7 +143,7 @@ compile() {
     if [ -t 2 ]; then
         ninja -C "$@" >&2
     else
-        { NINJA_STATUS='@%p@' ninja -C "$@" 2>&1 || echo "@failed"; } | tenths
+        { NINJA_STATUS='@%p@' ninja -C "$@" 2>&1 || echo "@failed"; } | progress
     fi
 }
 
@@ -213,24 +237,77 @@ shell_lines() {
     esac
 }
 
+# Prints the features in a comma-separated list, or fails naming the first that does not exist.
+names_of() {
+    # shellcheck disable=SC2046
+    for name in $(printf '%s' "$1" | tr ',' ' '); do
+        case $features in
+        *"
+$name "* | *"
+$name
+"*) echo "$name" ;;
+        *)
+            say "there is no feature '$name'; features:" $(printf '%s\n' "$features" | sed -n 's/^\([a-z0-9]\{1,\}\).*/\1/p')
+            return 1
+            ;;
+        esac
+    done
+}
+
+# Prints meson's settings that enable or disable the features of a comma-separated list.
+settings_of() {
+    for name in $(printf '%s' "$2" | tr ',' ' '); do
+        printf ' -D%s=%s' "$name" "$1"
+    done
+}
+
 install() {
     prefix=/usr/local
-    case $#:${1:-} in
-    0:) ;;
-    1:--prefix=?*) prefix=${1#*=} ;;
-    2:--prefix) prefix=$2 ;;
-    *) refuse ;;
-    esac
+    without=$(cat build-install/without 2>/dev/null || true)
+    settings=
+    while [ $# -gt 0 ]; do
+        case $1 in
+        --*=?*) value=${1#*=} ;;
+        *)
+            [ $# -gt 1 ] || refuse
+            value=$2
+            ;;
+        esac
+        case $1 in
+        --prefix | --prefix=*) prefix=$value ;;
+        --without | --without=*)
+            names=$(names_of "$value") || exit 2
+            without="$without $names"
+            settings="$settings $(settings_of disabled "$value")"
+            ;;
+        --with | --with=*)
+            names=$(names_of "$value") || exit 2
+            for name in $names; do
+                # shellcheck disable=SC2086
+                without=$(printf '%s\n' $without | grep -vx "$name" || true)
+            done
+            settings="$settings $(settings_of enabled "$value")"
+            ;;
+        *) refuse ;;
+        esac
+        case $1 in
+        --*=?*) shift ;;
+        *) shift 2 ;;
+        esac
+    done
     case $prefix in
     *[[:space:]\"\'\`\$\\\;:]*) fail "there are spaces or signs in '$prefix' that would not come through" ;;
     /*) ;;
     *) prefix=$(realpath -m "$from/$prefix" 2>/dev/null || echo "$from/$prefix") ;;
     esac
     prefix=${prefix%/}
-    # shellcheck disable=SC2086
-    need $tools $libraries
+    # shellcheck disable=SC2046,SC2086
+    need $tools $(packages $without)
+    mkdir -p build-install
+    echo "$without" >build-install/without
     # Not into lib/x86_64-linux-gnu or lib64: of those not all of the loader, pkg-config and Lua know everywhere.
-    set -- --prefix "$prefix" --libdir lib -Dtests=false -Dbench=false -Dexamples=disabled
+    # shellcheck disable=SC2086
+    set -- --prefix "$prefix" --libdir lib -Dtests=false -Dbench=false $settings
     [ ! -f build-install/build.ninja ] || set -- --reconfigure "$@"
     say "configuring build-install/"
     meson setup "$@" build-install >&2
@@ -239,11 +316,13 @@ install() {
     say "installing into $prefix"
     log=build-install/meson-logs/install-log.txt
     rm -f $log # root's, perhaps
-    for folder in bin include lib lib/cmake lib/lua lib/lua/5.4 lib/pkgconfig share; do
+    for folder in bin include lib lib/cmake lib/egret lib/lua lib/lua/5.4 lib/pkgconfig share; do
         echo "$prefix/$folder"
     done | as_writer env HOME="$HOME" PATH="$PATH" meson install -C build-install --no-rebuild --quiet >&2
     sed '/^#/d' $log >>build-install/installed
     tell_loader "$prefix/lib"
+    [ ! -d "$prefix/lib/egret/examples" ] ||
+        say "example programs: $prefix/lib/egret/examples; their sources and Lua: $prefix/share/egret/examples"
     lines=$(shell_lines)
     if [ -n "$lines" ]; then
         say "for a shell to find it there:"
@@ -279,7 +358,7 @@ refuse() {
 unset DESTDIR CFLAGS CXXFLAGS CPPFLAGS LDFLAGS 2>/dev/null || true
 verb=${1:-}
 [ $# -eq 0 ] || shift
-# shellcheck disable=SC2086
+# shellcheck disable=SC2046,SC2086
 case $verb in
 demo | install)
     "$verb" "$@"
@@ -289,12 +368,12 @@ uninstall)
     uninstall
     ;;
 build)
-    need $tools $libraries $examples
+    need $tools $(packages)
     build
     ;;
 test)
     [ $# -gt 0 ] || set -- main
-    need $tools $libraries $examples $testing
+    need $tools $(packages) $testing
     say "testing ($*): on two cores building takes about 3 minutes and the tests 6, with nvcc twice as long; of other" \
         "builds tests/all.py --help says how long each takes"
     build

@@ -57,6 +57,24 @@ def installed_lua(at):
     check("and with egret", r.returncode == 0 and not snippets.same(r.stdout, program.prints), r.stdout)
 
 
+def installed_examples(at):
+    """The programs for everyday use start, and a tutorial runs from where it was installed."""
+    if not os.path.exists(build + "/examples/digits/digits"):
+        return skip("no examples were built")
+    env = {**os.environ, "LD_LIBRARY_PATH": os.path.dirname(glob.glob(at + "/**/libegret.so", recursive=True)[0])}
+    for name in ("onnx", "convert", "weights", "classify", "cnn-bench"):
+        r = run([glob.glob(f"{at}/**/bin/egret-{name}", recursive=True)[0], "--help"], env=env)
+        check(f"egret-{name} --help", r.returncode == 0 and "--" in r.stdout, r.stdout)
+    digits = glob.glob(at + "/**/lib/**/egret/examples/digits", recursive=True)
+    r = run([digits[0], "--smoke", "--out", at + "/out"], env=env)
+    check("the installed example digits --smoke", r.returncode == 0, r.stdout)
+    lua = glob.glob(at + "/**/bin/egret", recursive=True)
+    script = glob.glob(at + "/**/share/egret/examples/digits/digits.lua", recursive=True)
+    if lua:
+        r = run([lua[0], script[0], "--smoke", "--out", at + "/out-lua"], env=env)
+        check("the installed example digits.lua --smoke", r.returncode == 0, r.stdout)
+
+
 def main():
     with tempfile.TemporaryDirectory() as at:
         r = run(["meson", "install", "-C", build, "--no-rebuild", "--quiet", "--destdir", at])
@@ -67,10 +85,14 @@ def main():
                 if name.endswith(".h"):
                     rel = os.path.relpath(os.path.join(folder, name), os.path.join(source, "include"))
                     check(f"{rel} is installed", glob.glob(f"{at}/**/include/{rel}", recursive=True))
-        check("nothing but headers, libraries, the program and what finds them is installed", not [
+        check("nothing but headers, libraries, programs, examples and what finds them is installed", not [
             f for f in glob.glob(at + "/**", recursive=True) if os.path.isfile(f)
             and not re.search(r"\.h$|libegret(-\w+)?\.(so|a)|egret(-static|-models|-run)?\.pc$|/egretConfig(Version)?\.cmake$"
-                              r"|/bin/egret(-devices)?$|/lib/lua/5\.4/egret\.so$|/lua-types/egret\.lua$", f)])
+                              r"|/bin/egret(-devices|-onnx|-convert|-weights|-classify|-cnn-bench)?$"
+                              r"|/lib/lua/5\.4/egret\.so$|/lua-types/egret\.lua$"
+                              r"|/lib/[^.]*egret/examples/\w[\w-]*$|/share/egret/examples/[^.]+\.(c|h|lua|md|png|jpg|py|ipynb)$",
+                              f)])
+        installed_examples(at)
         if shutil.which("pkg-config"):
             installed_program(at)
         else:

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Every block of C and Lua in the documents compiles, runs and prints what its page says.
+"""Every block of C, C++ and Lua in the documents compiles, runs and prints what its page says.
 
     snippets.py SOURCE BUILD CC            all pages, with what was built in BUILD
     snippets.py PAGE c|lua [> start.c]     the program that the blocks of a page are
 
 The blocks of a language are the parts of one program, in their order; one with a main() of its own is a program alone.
-Of C, blocks that begin with #include, static or typedef stand before main(), the others in it. A block of `text` is
+Of C, blocks that begin with #include, static or typedef stand before main(), the others in it. Blocks of `cpp` are one
+program as they are. A block of `text` is
 what the blocks since the one before it print, those of Lua the same as those of C. A block without a name that begins
 with "> " is what a prompt of egret shows. Lua that never asks for the module is a notebook's cells, which have it.
 """
@@ -24,6 +25,7 @@ PAGES = ["*.md", "docs/*.md", "examples/*/*.md"]
 NEEDS_A_CARD = ["gpu.md"]  # without one: an error in words
 # What a reader's compiler could warn of is an error here.
 STRICT = ["-std=c11", "-Wall", "-Wextra", "-Werror"]
+CPP = {"gcc": "g++", "cc": "c++", "clang": "clang++"}
 OUTSIDE = re.compile(r"#include|static|typedef")
 
 
@@ -36,7 +38,7 @@ class Program:
     def marked(self):
         """Each part, in C behind words that tell the compiler where it is from."""
         for line, text in self.parts:
-            yield text, f'#line {line} "{self.page}"\n{text}' if self.language == "c" else text
+            yield text, f'#line {line} "{self.page}"\n{text}' if self.language in ("c", "cpp") else text
 
     def source(self, marks=False):
         if self.language == "lua" and marks:  # the lines have the page's numbers
@@ -45,7 +47,7 @@ class Program:
                 lines += [""] * (line - 1 - len(lines)) + text.splitlines()
             return "\n".join(lines) + "\n"
         parts = list(self.marked()) if marks else [(text, text) for _, text in self.parts]
-        if self.language == "lua" or any("int main(" in text for text, _ in parts):
+        if self.language in ("lua", "cpp") or any("int main(" in text for text, _ in parts):
             return "\n".join(shown for _, shown in parts)
         outside = [shown for text, shown in parts if OUTSIDE.match(text)]
         inside = [shown for text, shown in parts if not OUTSIDE.match(text)]
@@ -75,8 +77,8 @@ def programs(path):
     with open(path, encoding="utf8") as file:
         text = file.read()
     for name, line, block in fences(text):
-        if name in ("c", "lua"):
-            program = Program(page, name) if "int main(" in block else joined.setdefault(name, Program(page, name))
+        if name in ("c", "cpp", "lua"):
+            program = Program(page, name) if name == "c" and "int main(" in block else joined.setdefault(name, Program(page, name))
             program.parts.append((line, block))
             found += [program] if program not in found else []
             pending.append(program)
@@ -160,14 +162,28 @@ class Tests:
         self.check(what, r.returncode == 0 and not r.stderr and not same(r.stdout, program.prints),
                    f"status {r.returncode}\n{r.stderr}{same(r.stdout, program.prints)}")
 
-    def try_c(self, what, program, at):
+    def try_c(self, what, program, at, compiler=None, suffix=".c"):
         digits_in(at + "/mnist")
-        with open(at + "/program.c", "w", encoding="utf8") as file:
+        with open(at + "/program" + suffix, "w", encoding="utf8") as file:
             file.write(program.source(marks=True))
-        r = run([*self.cc, *STRICT, at + "/program.c", "-o", at + "/program", "-I", self.source + "/include", "-L",
-                 self.build, "-Wl,-rpath," + self.build, "-Wl,--as-needed", "-legret-run", "-legret-models", "-legret"])
+        r = run([*(compiler or [*self.cc, *STRICT]), at + "/program" + suffix, "-o", at + "/program", "-I",
+                 self.source + "/include", "-L", self.build, "-Wl,-rpath," + self.build, "-Wl,--as-needed",
+                 "-legret-run", "-legret-models", "-legret"])
         if self.check(what + " compiles", r.returncode == 0, r.stdout + r.stderr):
             self.judge(what, program, run([at + "/program"], cwd=at, env=self.env))
+
+    def try_cpp(self, what, program, at):
+        """With the C++ compiler that belongs to the C compiler, in both standards that the headers support."""
+        compiler = [CPP.get(word, word) for word in self.cc]
+        if compiler == self.cc or not shutil.which(next(word for word in compiler if word in CPP.values())):
+            return self.skip(what + ": no C++ compiler is installed")
+        for standard in ("c++17", "c++20"):
+            folder = os.path.join(at, standard)
+            os.mkdir(folder)
+            flags = [f"-std={standard}", "-Wall", "-Wextra", "-Werror"]
+            # Clang calls designated initializers in C++17 an extension.
+            flags += ["-Wno-c++20-designator"] if "clang++" in compiler and standard == "c++17" else []
+            self.try_c(f"{what} as {standard}", program, folder, [*compiler, *flags], ".cpp")
 
     def try_lua(self, what, program, at):
         if not os.path.exists(self.egret):
@@ -198,7 +214,7 @@ class Tests:
         except ValueError as wrong:
             self.check(page, False, str(wrong))
             return
-        tries = {"c": self.try_c, "lua": self.try_lua, "prompt": self.try_prompt}
+        tries = {"c": self.try_c, "cpp": self.try_cpp, "lua": self.try_lua, "prompt": self.try_prompt}
         for program in found:
             with tempfile.TemporaryDirectory() as at:
                 tries[program.language](f"{page}:{program.parts[0][0]} ({program.language})", program, at)
