@@ -5,6 +5,10 @@
 
 static const char me[] = "eg_optim_parallel";
 
+/* Buckets in flight at most: each holds buffers for sending and receiving, so that without a bound the gradients would
+ * stay in memory as long as the slowest exchange takes. */
+enum { IN_FLIGHT = 4 };
+
 /* Gradients leave in the order in which a walk makes them, more or less: the last parameter's first. */
 static int place_of(const eg__exchange *e, int i)
 {
@@ -89,10 +93,18 @@ static int first_of(const eg__exchange *e, int b)
     return b ? e->end[b - 1] : 0;
 }
 
-/* x[first..end-1] as rows, one for each rank: its parts of them, one behind the other. What has left is released. */
+/* Returns x[first..end-1] as a matrix with one row per rank, the rank's parts of all of them. Releases what it copied.
+ * A single gradient of equal parts is such a matrix already, and is not copied. */
 static eg_tensor *packed(eg__exchange *e, int first, int end, int64_t *width)
 {
     const eg__ranks *p = e->o->parallel;
+    if (end == first + 1 && e->x[first]->n % p->ranks == 0 && eg_is_contiguous(e->x[first])) {
+        e->at[first] = 0;
+        *width = e->x[first]->n / p->ranks;
+        eg_tensor *row = eg_reshape(eg_scope_adopt(e->x[first]), EG_SHAPE(e->x[first]->n));
+        e->x[first] = NULL;
+        return row;
+    }
     *width = 0;
     for (int k = first; k < end; k++) {
         e->at[k] = *width;
@@ -123,11 +135,33 @@ static eg_work *share_out(eg__exchange *e, int b)
     return own ? eg_comm_reduce_scatter_start(e->o->parallel->comm, rows, own, EG_COMM_MEAN) : NULL;
 }
 
+/* Waits for a bucket's exchange. A failure before that remains the error on record. */
+static eg_status wait_for(eg_work *work, eg_status st)
+{
+    const eg_error before = *eg_last_error();
+    const eg_status got = eg_work_wait(work);
+    if (st && got) {
+        eg_fail(before.code, before.op, before.message);
+    }
+    return st ? st : got;
+}
+
+/* Ends the exchanges that are done, which frees their buffers, and waits for the oldest while too many are in flight.
+ */
+static eg_status end_oldest(eg__exchange *e, int in_flight, eg_status st)
+{
+    while (e->ended < e->begun && (e->begun - e->ended > in_flight || eg_work_done(e->work[e->ended]))) {
+        st = wait_for(e->work[e->ended++], st);
+    }
+    return st;
+}
+
 /* The next bucket, in a scope of its own. */
 static eg_status leave(eg__exchange *e)
 {
     const int b = e->begun, first = first_of(e, b);
-    eg_scope s = eg_scope_push();
+    eg_status st = end_oldest(e, IN_FLIGHT - 1, EG_OK);
+    eg_scope s = st ? (eg_scope){0} : eg_scope_push();
     if (!s.depth) {
         return eg__why();
     }
@@ -207,17 +241,6 @@ static eg_status take_all(eg__exchange *e, eg_tensor **means)
     return st;
 }
 
-/* The first words stay. */
-static eg_status wait_for(eg_work *work, eg_status st)
-{
-    const eg_error before = *eg_last_error();
-    const eg_status got = eg_work_wait(work);
-    if (st && got) {
-        eg_fail(before.code, before.op, before.message);
-    }
-    return st ? st : got;
-}
-
 eg_status eg__exchange_end(eg__exchange *e, eg_status st, eg_tensor **means)
 {
     for (int k = 0; k < e->n && !st; k++) {
@@ -228,9 +251,7 @@ eg_status eg__exchange_end(eg__exchange *e, eg_status st, eg_tensor **means)
     }
     eg_work *flags = st ? NULL : eg_comm_all_reduce_start(e->o->parallel->comm, &e->used, 1, EG_COMM_MAX);
     st = eg__parallel_tell(e->o, st || flags ? st : eg__why());
-    for (int b = 0; b < e->begun; b++) {
-        st = wait_for(e->work[b], st);
-    }
+    st = end_oldest(e, 0, st);
     st = flags ? wait_for(flags, st) : st;
     st = st ? st : take_all(e, means);
     free_lists(e);

@@ -96,11 +96,31 @@ static eg_status check_name(const eg_optim *o, const char *name, int count)
     return EG_OK;
 }
 
-static eg_tensor *filled(const eg_tensor *p, double value)
+/* A state of constant value takes the memory of one element until eg__optim_allocate: ranks that shard the states never
+ * allocate whole ones. */
+static eg_tensor *constant(const eg_tensor *p, double value)
 {
     eg_shape shape = {.ndim = p->ndim};
     memcpy(shape.dim, p->shape, sizeof shape.dim);
-    return eg_keep(eg__full_on(p->device, shape, value, p->dtype == EG_F64 ? EG_F64 : EG_F32));
+    eg_tensor *one = eg__full_on(p->device, EG_SCALAR, value, p->dtype == EG_F64 ? EG_F64 : EG_F32);
+    return eg_keep(eg_expand(one, shape));
+}
+
+eg_status eg__optim_allocate(eg_optim *o, int i)
+{
+    eg_status st = EG_OK;
+    for (int k = EG__OPTIM_MASTER; k < EG__OPTIM_SLOTS && !st; k++) {
+        eg_tensor **state = &o->in[i * EG__OPTIM_SLOTS + k];
+        if (*state && !((*state)->flags & EG__DENSE)) {
+            eg_tensor *whole = eg_keep(eg_contiguous(*state));
+            st = whole ? EG_OK : eg__why();
+            if (whole) {
+                eg_release(*state);
+                *state = whole;
+            }
+        }
+    }
+    return st;
 }
 
 /* Parameter i with its state; on failure what is there is freed with the rest. */
@@ -113,11 +133,11 @@ static eg_status add_one(eg_optim *o, int i, eg_tensor *p, char *name)
         return EG_OK;
     }
     bool half = p->dtype == EG_F16 || p->dtype == EG_BF16;
-    if (half && !(in[EG__OPTIM_MASTER] = filled(p, 0))) {
+    if (half && !(in[EG__OPTIM_MASTER] = constant(p, 0))) {
         return eg__why();
     }
     for (int k = 0; k < EG__OPTIM_STATES; k++) {
-        if (o->slot[k] && !(in[EG__OPTIM_STATE + k] = filled(p, o->start[k]))) {
+        if (o->slot[k] && !(in[EG__OPTIM_STATE + k] = constant(p, o->start[k]))) {
             return eg__why();
         }
     }

@@ -83,6 +83,9 @@ struct eg_optim {
 eg_optim *eg__optim_new(const char *name, const eg__optim_rule *rule, double lr, double weight_decay, size_t size);
 eg_optim *eg__optim_begin(eg_optim *optim, eg_parameters parameters);
 
+/* Allocates the states of parameter i, in a scope of the caller's, unless that was done. */
+eg_status eg__optim_allocate(eg_optim *optim, int i);
+
 /* Contiguous float tensors? */
 eg_status eg__check_parameters(const char *op, eg_parameters p);
 /* prefix, name and suffix in one text to free, or out of memory. */

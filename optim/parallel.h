@@ -41,9 +41,9 @@ typedef struct eg__exchange {
     eg_tensor *used;    /* u8 [n]: which of them there are */
     eg_tensor **shared; /* with gradients shared out, by bucket: what has come of it */
     eg_work **work;
-    int *end; /* of each bucket: the first behind it */
-    int buckets, begun;
-    int64_t *at; /* with gradients shared out: where each of x begins in a row of its bucket */
+    int *end;                  /* of each bucket: the first behind it */
+    int buckets, begun, ended; /* ended: of those begun, waited for, in order */
+    int64_t *at;               /* with gradients shared out: where each of x begins in a row of its bucket */
 } eg__exchange;
 
 /* Of gradients for n parameters, which are not NULL. */

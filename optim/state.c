@@ -100,13 +100,27 @@ static eg_status put_state(const eg_optim *o, eg_tensors *map, int i, int slot, 
     return st;
 }
 
+static eg_status allocate_all(eg_optim *o)
+{
+    eg_scope s = eg_scope_push();
+    eg_status st = s.depth ? EG_OK : eg__why();
+    for (int i = 0; i < o->count && !st; i++) {
+        st = eg__optim_allocate(o, i);
+    }
+    if (s.depth) {
+        eg_scope_pop(s, NULL);
+    }
+    return st;
+}
+
 eg_tensors *eg_optim_state(eg_optim *o)
 {
     eg_tensors *map = o ? eg_tensors_new() : NULL;
     if (!map) {
         return o ? NULL : (eg__null_argument("eg_optim_state", "optim"), NULL);
     }
-    eg_status st = eg__put_number(map, "steps", (double)eg_optim_steps(o), EG_I64);
+    eg_status st = allocate_all(o);
+    st = st ? st : eg__put_number(map, "steps", (double)eg_optim_steps(o), EG_I64);
     st = st ? st : eg__put_number(map, "lr", o->lr, EG_F64);
     for (int i = 0; i < o->count && !st; i++) {
         st = o->names[i] ? put_state(o, map, i, EG__OPTIM_MASTER, "master") : EG_OK;

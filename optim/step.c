@@ -40,6 +40,7 @@ static eg_status take_gradients(eg_optim *o, eg_tensor *const *gradients)
         if (g && o->names[i] && !in[EG__OPTIM_GRADIENT]) {
             return eg__why();
         }
+        st = eg__optim_allocate(o, i);
         for (int k = EG__OPTIM_MASTER; k < EG__OPTIM_SLOTS && !st; k++) {
             st = eg__beside(&in[k], p);
         }
