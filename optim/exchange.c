@@ -5,8 +5,8 @@
 
 static const char me[] = "eg_optim_parallel";
 
-/* Buckets in flight at most: each holds buffers for sending and receiving, so that without a bound the gradients would
- * stay in memory as long as the slowest exchange takes. */
+/* Bytes of gradients in flight at most, in buckets. Each exchange holds buffers for sending and receiving: without a
+ * bound all gradients would stay in memory until the last exchange is done. One larger than this goes alone. */
 enum { IN_FLIGHT = 4 };
 
 /* Gradients leave in the order in which a walk makes them, more or less: the last parameter's first. */
@@ -146,11 +146,21 @@ static eg_status wait_for(eg_work *work, eg_status st)
     return st ? st : got;
 }
 
-/* Ends the exchanges that are done, which frees their buffers, and waits for the oldest while too many are in flight.
- */
-static eg_status end_oldest(eg__exchange *e, int in_flight, eg_status st)
+static int64_t bytes_of(const eg__exchange *e, int b)
 {
-    while (e->ended < e->begun && (e->begun - e->ended > in_flight || eg_work_done(e->work[e->ended]))) {
+    int64_t bytes = 0;
+    for (int k = first_of(e, b); k < e->end[b]; k++) {
+        bytes += eg__bytes_of(e->like[k]->n, (eg_dtype)e->like[k]->dtype);
+    }
+    return bytes;
+}
+
+/* Ends the exchanges that are done, which frees their buffers, and waits for the oldest ones until at most so many
+ * bytes are in flight. */
+static eg_status end_oldest(eg__exchange *e, int64_t most, eg_status st)
+{
+    while (e->ended < e->begun && (e->in_flight > most || eg_work_done(e->work[e->ended]))) {
+        e->in_flight -= bytes_of(e, e->ended);
         st = wait_for(e->work[e->ended++], st);
     }
     return st;
@@ -160,7 +170,8 @@ static eg_status end_oldest(eg__exchange *e, int in_flight, eg_status st)
 static eg_status leave(eg__exchange *e)
 {
     const int b = e->begun, first = first_of(e, b);
-    eg_status st = end_oldest(e, IN_FLIGHT - 1, EG_OK);
+    const int64_t own = bytes_of(e, b);
+    eg_status st = end_oldest(e, eg__max(0, IN_FLIGHT * e->o->parallel->bucket - own), EG_OK);
     eg_scope s = st ? (eg_scope){0} : eg_scope_push();
     if (!s.depth) {
         return eg__why();
@@ -169,6 +180,7 @@ static eg_status leave(eg__exchange *e)
                      ? share_out(e, b)
                      : eg_comm_all_reduce_start(e->o->parallel->comm, e->x + first, e->end[b] - first, EG_COMM_MEAN);
     eg_scope_pop(s, NULL);
+    e->in_flight += e->work[b] ? own : 0;
     e->begun += e->work[b] != NULL;
     return e->work[b] ? EG_OK : eg__why();
 }
@@ -251,7 +263,7 @@ eg_status eg__exchange_end(eg__exchange *e, eg_status st, eg_tensor **means)
     }
     eg_work *flags = st ? NULL : eg_comm_all_reduce_start(e->o->parallel->comm, &e->used, 1, EG_COMM_MAX);
     st = eg__parallel_tell(e->o, st || flags ? st : eg__why());
-    st = end_oldest(e, 0, st);
+    st = end_oldest(e, -1, st);
     st = flags ? wait_for(flags, st) : st;
     st = st ? st : take_all(e, means);
     free_lists(e);

@@ -43,6 +43,7 @@ typedef struct eg__exchange {
     eg_work **work;
     int *end;                  /* of each bucket: the first behind it */
     int buckets, begun, ended; /* ended: of those begun, waited for, in order */
+    int64_t in_flight;         /* bytes of gradients of those begun and not ended */
     int64_t *at;               /* with gradients shared out: where each of x begins in a row of its bucket */
 } eg__exchange;
 

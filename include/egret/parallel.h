@@ -42,6 +42,9 @@ typedef struct eg_parallel_options {
  * parameter that no rank used has no gradient; one that some did not use has zeros from these. Frozen ones must be the
  * same on all ranks.
  *
+ * At most four buckets are in flight: the backward pass waits for the oldest before it starts another, so that buffers
+ * for sending and receiving stay small.
+ *
  * With states shared out each rank updates its part of every parameter and gathers the others; eg_optim_state and
  * eg_optim_load_state are then all ranks' calls, whose maps are of the CPU and as those of a single process: what was
  * saved with any number of ranks can be loaded with any other. With .zero = 2 the norm for clipping is added up from
