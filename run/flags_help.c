@@ -100,16 +100,6 @@ static void print_row(FILE *to, const eg_flag *f)
 
 /* ---- flags of other programs ---- */
 
-static bool has_aliases(const eg_flags *line, bool ignored)
-{
-    for (int i = 0; i < line->alias_count; i++) {
-        if (!line->aliases[i].flag == ignored) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* "--name" of one that is ignored, "--name for --flag" or "--name for --flag value" of another. */
 static void name_alias(const eg_flag_alias *a, char *text, size_t size)
 {
@@ -117,24 +107,29 @@ static void name_alias(const eg_flag_alias *a, char *text, size_t size)
              a->value ? a->value : "");
 }
 
+static int count_aliases(const eg_flags *line, bool ignored)
+{
+    int count = 0;
+    for (int i = 0; i < line->alias_count; i++) {
+        count += !line->aliases[i].flag == ignored;
+    }
+    return count;
+}
+
 static void print_aliases(FILE *to, const eg_flags *line, bool ignored, const char *title)
 {
-    const char *before = "";
-    int at = 2;
-    if (!has_aliases(line, ignored)) {
-        return;
+    int at = 2, left = count_aliases(line, ignored);
+    if (left) {
+        fprintf(to, "\n%s:\n  ", title);
     }
-    fprintf(to, "\n%s:\n  ", title);
     for (int i = 0; i < line->alias_count; i++) {
         char name[200], word[208];
         if (!line->aliases[i].flag == ignored) {
             name_alias(&line->aliases[i], name, sizeof name);
-            snprintf(word, sizeof word, "%s%s", before, name);
+            snprintf(word, sizeof word, "%s%s%s", at > 2 ? " " : "", name, --left ? "," : "\n");
             at = print_wrapped(to, word, at, 2);
-            before = ", ";
         }
     }
-    fputc('\n', to);
 }
 
 void flags_print_help(const eg_flags *line)
@@ -176,7 +171,7 @@ static void print_troff(FILE *to, const char *text)
 
 static void man_aliases(FILE *to, const eg_flags *line, bool ignored, const char *title)
 {
-    if (has_aliases(line, ignored)) {
+    if (count_aliases(line, ignored)) {
         fprintf(to, ".SH %s\n", title);
     }
     for (int i = 0; i < line->alias_count; i++) {

@@ -92,6 +92,10 @@ static const char *find_choice(const char *choices, const char *typed, bool any_
 /* One of the choices, spelled as the table has it. */
 static bool set_choice(eg_flags *line, const char *place, const eg_flag *f, const char *typed, int *status)
 {
+    if (!*typed && !f->fallback) { /* as if it were not given */
+        *f->as.text.into = NULL;
+        return true;
+    }
     if (find_choice(f->choices, typed, false)) {
         *f->as.text.into = typed;
         return true;

@@ -18,7 +18,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../common"))
-from checking import bytes_of, check, finish, let_mpirun_run, logged, runner  # noqa: E402
+from checking import aliases_of, bytes_of, check, finish, let_mpirun_run, logged, runner  # noqa: E402
 from records import write  # noqa: E402
 
 program = os.path.abspath(sys.argv[1])
@@ -450,17 +450,46 @@ def devices(runs):
             check(f"{count} processes judge as one", one in said, f"{one}\n{said}")
 
 
+# ---- command lines of tf_cnn_benchmarks ------------------------------------------------------------------------------
+
+def published(runs):
+    usual = runs.losses("--data_format", "NHWC", "--optimizer", "momentum", "--weight_decay", "1e-4")
+    other = runs.losses("--data_format=nhwc", "--optimizer=Momentum", "-weight_decay=1e-4", "--use_fp16=False",
+                        "--num_batches=6.0", "--nodistortions", "--eval=f", "--device=CPU")
+    check("spellings of absl", usual == other and len(usual) == 8, f"{usual}\n{other}")
+    names, ignored = aliases_of(run("--help"))
+    words = [name + "=True" for name in ignored]
+    out, said = runs("--data_format", "NHWC", "--optimizer", "momentum", "--weight_decay", "1e-4", *words)
+    check("what is ignored changes nothing", list(logged(out, "loss").values()) == usual and len(words) > 80, said)
+    check("each costs a warning", all(said.count(f"warning: {name} is ignored: ") == 1 for name in ignored), said)
+    check("other names", names["--num_intra_threads"] == ["--threads", None] and len(names) > 4, names)
+    with open(runs.at + "/two.flags", "w") as file:
+        file.write("# two devices\n--num_gpus=2\n--batch_size=4\n//--batch_size=5\n--variable_update=replicated\n")
+    flags = ["--num_batches", "6"]
+    same = [logged(runs(*flags, *words)[0], "loss") for words in (
+        ["--batch_size", "4", "--num_gpus", "2", "--variable_update", "replicated"],
+        ["--batch_size=4", "-num-gpus=2.0", "--variable_update=replicated"])]
+    told = run("--flagfile", runs.at + "/two.flags", "--data_name=cifar10", "--model=resnet20", "--image_size=8",
+               "--num_batches=6", "--num_warmup_batches=2", "--threads=2", "--train_dir", runs.at + "/flagged")
+    check("flags of a file", same[0] == same[1] == logged(runs.at + "/flagged", "loss") and "8 global" in told, told)
+
+
+def smoke(runs):
+    said = run("--smoke", "--num_gpus=2", "--batch_size=256", "--model=trivial", "--num_epochs=90", "--eval=False",
+               "--train_dir", runs.at + "/smoke")
+    check("two batches of two images", "Batch size:  4 global" in said and "Num batches: 2\n" in said, said)
+    run("--smoke", "--model=trivial", "--eval", "--num_epochs=1", "--train_dir", runs.at + "/smoke")
+
+
 # ---- what cannot be -----------------------------------------------------------------------------------------------
 
 MISTAKES = [
     (["--worker_hosts", "a:1,b:1"], "--worker_hosts is of several processes: mpirun"),
-    (["--ps_hosts", "a:1"], "there are no servers"), (["--job_name", "ps"], "there are no servers"),
+    (["--job_name", "ps"], "there are no servers"),
     *((["--variable_update", name], f"{name} is of several processes: mpirun")
       for name in ("horovod", "distributed_replicated", "collective_all_reduce", "distributed_all_reduce")),
     (["--num_gpus", "2", "--variable_update", "independent"], "runs of their own"),
     (["--num_gpus", "2", "--no-cross_replica_sync"], "all step together"),
-    (["--num_gpus", "2", "--all_reduce_spec", "xring"], "order of the ranks"),
-    (["--num_gpus", "2", "--server_protocol", "grpc+verbs"], "said to mpirun"),
     (["--task_index", "1"], "mpirun"),
     (["--eval", "--forward_only"], "only one"), (["--num_batches", "5", "--num_epochs", "1"], "only one"),
     (["--num_eval_batches", "5", "--num_eval_epochs", "1"], "only one"),
@@ -495,7 +524,7 @@ with tempfile.TemporaryDirectory() as at:
     os.chdir(at)  # where runs without a folder leave theirs
     make_sets(at + "/data")
     runs = Runs(at + "/runs", at + "/data")
-    for part in (lines, forward, changes, decay, rates, data, models, judging, meanwhile, kept, halves, devices, mistakes):
+    for part in (lines, forward, changes, decay, rates, data, models, judging, meanwhile, kept, halves, devices, published, smoke, mistakes):
         part(runs)
     check("help has groups", all(f"\n{title}:\n" in run("--help") for title in ("what is run", "the optimizer")))
     os.chdir("/")

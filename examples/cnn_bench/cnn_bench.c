@@ -102,10 +102,11 @@ static eg_status work(eg_run *run, void *user)
 /* What the flags of every run are called here. A name that is not known is refused later. */
 static void settle(eg_run_settings *s, void *user)
 {
-    const bench *b = user;
+    bench *b = user;
     const options *o = &b->o;
     const input_set *of;
     model by = {.batch = 1};
+    options_settle(&b->o);
     bool known = !input_find(o, &of) && !models_find(o->model, of->name, &by);
     int64_t batch = (o->batch_size ? o->batch_size : by.batch) * s->ranks;
     s->steps =
@@ -126,7 +127,8 @@ static int run_one(int argc, char **argv, eg_comm *comm)
     int status = eg_run_main(argc, argv, work, &b, .name = "egret-cnn-bench",
                              .about = "Measures how many images per second a net learns from, trains it, or judges it.",
                              .flags = flags, .flag_count = count, .settle = settle,
-                             .without = "data epochs batch steps save-every out smoke seed", .comm = comm);
+                             .without = "data epochs batch steps save-every out smoke seed", .comm = comm,
+                             .aliases = options_aliases, .alias_count = options_alias_count);
     input_end(&b.in);
     eg_metrics_free(b.metrics);
     report_end(&b.report);

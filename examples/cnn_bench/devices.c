@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <egret/egret.h>
+#include <egret/run/flags.h>
 
 enum { MOST = 64 };
 
@@ -18,20 +19,20 @@ typedef struct device {
     char **argv; /* a copy, which is rearranged */
 } device;
 
-/* As the flags will be read; what is no number of devices they refuse. */
+/* The value of --num_gpus; 1 where the command line is wrong, which the run reports. */
 static int count_devices(int argc, char **argv)
 {
-    static const char flag[] = "--num_gpus";
-    for (int i = 1; i < argc; i++) {
-        const size_t n = sizeof flag - 1;
-        const bool dash = strncmp(argv[i], "--num-gpus", n) == 0;
-        if (strncmp(argv[i], flag, n) == 0 || dash) {
-            const char *value = argv[i][n] == '=' ? argv[i] + n + 1 : !argv[i][n] && i + 1 < argc ? argv[i + 1] : "1";
-            const int count = atoi(value);
-            return count < 1 || count > MOST ? 1 : count;
-        }
+    int64_t count = 1;
+    int status;
+    const eg_flag table[] = {EG_FLAG_INTEGER("num_gpus", &count, "1", 1, MOST, "devices")};
+    FILE *nowhere = fopen("/dev/null", "w");
+    eg_flags line = {.program = "", .table = table, .count = 1, .known_only = true, .out = nowhere, .err = nowhere};
+    eg_flags_parse(&line, argc, argv, &status);
+    eg_flags_free(&line);
+    if (nowhere) {
+        fclose(nowhere);
     }
-    return 1;
+    return (int)count;
 }
 
 static void *run_device(void *user)

@@ -29,6 +29,7 @@ int options_flags(options *o, eg_flag *rows)
         EG_FLAG_CHOICE("data_format", &o->data_format, "NCHW", "NCHW|NHWC", "how images lie in memory"),
         EG_FLAG_INTEGER("image_size", &o->image_size, "0", 0, 4096, "side of the images; 0: the model's"),
         EG_FLAG_SWITCH("auxiliary", &o->auxiliary, "with the net's second head, whose loss counts 0.4"),
+        EG_FLAG_SWITCH("smoke", &o->smoke, "seconds only: at most two batches, of two images on each device"),
 
         EG_FLAG_GROUP("judging while it trains"),
         EG_FLAG_INTEGER("eval_during_training_every_n_steps", &o->eval_during_training_every_n_steps, "0", 0,
@@ -96,14 +97,9 @@ int options_flags(options *o, eg_flag *rows)
         EG_FLAG_GROUP("devices and machines"),
         EG_FLAG_INTEGER("num_gpus", &o->num_gpus, "1", 1, 64, "devices of this process, each with a thread of its own"),
         EG_FLAG_CHOICE("variable_update", &o->variable_update, "parameter_server", UPDATES, "who has the weights"),
-        EG_FLAG_CHOICE("local_parameter_device", &o->local_parameter_device, "gpu", "cpu|gpu|CPU|GPU",
-                       "where a parameter server has them"),
-        EG_FLAG_TEXT("all_reduce_spec", &o->all_reduce_spec, NULL, "SPEC", "several devices: how they add gradients"),
         EG_FLAG_CHOICE("job_name", &o->job_name, NULL, "ps|worker|controller", "several machines: what this one does"),
-        EG_FLAG_TEXT("ps_hosts", &o->ps_hosts, NULL, "HOSTS", "servers: there are none"),
         EG_FLAG_TEXT("worker_hosts", &o->worker_hosts, NULL, "HOSTS", "several machines: workers"),
         EG_FLAG_INTEGER("task_index", &o->task_index, "0", 0, 100000, "which of them this is"),
-        EG_FLAG_TEXT("server_protocol", &o->server_protocol, "grpc", "NAME", "several machines: how they talk"),
         EG_FLAG_BOOL("cross_replica_sync", &o->cross_replica_sync, "true", "several machines: step together"),
     };
     _Static_assert(EG_FLAG_COUNT(all) <= OPTIONS_FLAGS, "OPTIONS_FLAGS is too small");
@@ -112,6 +108,23 @@ int options_flags(options *o, eg_flag *rows)
 }
 
 /* ---- what follows from several ---- */
+
+static void limit(int64_t *number, int64_t most)
+{
+    *number = *number > 0 && *number < most ? *number : most;
+}
+
+void options_settle(options *o)
+{
+    if (!o->smoke) {
+        return;
+    }
+    limit(&o->batch_size, 2);
+    limit(&o->num_batches, 2);
+    limit(&o->num_eval_batches, 2);
+    o->num_warmup_batches = o->num_warmup_batches < 2 ? o->num_warmup_batches : 2;
+    o->num_epochs = o->num_eval_epochs = 0;
+}
 
 bool options_judges(const options *o)
 {
@@ -173,18 +186,12 @@ static const char *machine_mistake(const options *o, const eg_run_settings *s)
     const mistake all[] = {
         {o->num_gpus > 1 && o->num_gpus != s->ranks,
          "--num_gpus is of one process; mpirun -n starts one for each device"},
-        {o->ps_hosts || (o->job_name && strcmp(o->job_name, "worker") != 0),
+        {o->job_name && strcmp(o->job_name, "worker") != 0,
          "there are no servers: with --variable_update parameter_server all share out what they would have"},
         {s->ranks > 1 && strcmp(o->variable_update, "independent") == 0,
          "--variable_update independent: devices that know nothing of each other are runs of their own"},
         {s->ranks > 1 && !o->cross_replica_sync, "--no-cross_replica_sync: all step together"},
-        {s->ranks > 1 && o->all_reduce_spec, "--all_reduce_spec: all add up gradients, in the order of the ranks"},
-        {s->ranks > 1 && strcmp(o->server_protocol, "grpc") != 0,
-         "--server_protocol: how processes talk to each other is said to mpirun"},
         {o->task_index > 0, "--task_index is what mpirun says of each process; here it is 0"},
-        {(o->local_parameter_device[0] | 32) == 'c' && strcmp(s->device, "cpu") != 0 &&
-             strcmp(o->variable_update, "parameter_server") == 0,
-         "--local_parameter_device cpu: weights are where they are computed with, on --device"},
     };
     return first_of(all, (int)(sizeof all / sizeof *all));
 }

@@ -8,7 +8,7 @@
 typedef struct options {
     /* what is run */
     const char *model, *data_format, *loss_type_to_report;
-    bool eval, forward_only, print_training_accuracy, auxiliary;
+    bool eval, forward_only, print_training_accuracy, auxiliary, smoke;
     int64_t batch_size, num_batches, num_warmup_batches, display_every, image_size;
     double num_epochs;
     /* judging while it trains */
@@ -34,8 +34,7 @@ typedef struct options {
     const char *train_dir, *trace_file;
     int64_t tf_random_seed, save_model_secs, save_model_steps, max_ckpts_to_keep;
     /* machines */
-    const char *variable_update, *local_parameter_device, *all_reduce_spec, *job_name, *ps_hosts, *worker_hosts,
-        *server_protocol;
+    const char *variable_update, *job_name, *worker_hosts;
     int64_t num_gpus, task_index;
     bool cross_replica_sync;
 } options;
@@ -44,6 +43,13 @@ enum { OPTIONS_FLAGS = 80 };
 
 /* The rows of all of them; how many. */
 int options_flags(options *o, eg_flag *rows);
+
+/* Flags of tf_cnn_benchmarks with another name here, or without a meaning. */
+extern const eg_flag_alias options_aliases[];
+extern const int options_alias_count;
+
+/* What --smoke makes smaller. */
+void options_settle(options *o);
 
 /* What cannot be, in words: for eg_run_refuse. NULL: all is well. */
 const char *options_mistake(const options *o, const eg_run_settings *s);

@@ -66,6 +66,15 @@ def runner(program):
     return run
 
 
+def aliases_of(said):
+    """What --help says at its end: {other name: (flag, value it gives it)}, and the names that are ignored."""
+    names, _, ignored = said.partition("\nother names:\n")[2].partition("\naccepted and ignored, with a warning:\n")
+    ignored = ignored or said.partition("\naccepted and ignored, with a warning:\n")[2]
+    pairs = [text.split(" for ") for text in " ".join(names.split()).split(", ") if " for " in text]
+    return ({name: (flag.split() + [None])[:2] for name, flag in pairs},
+            [text for text in " ".join(ignored.split()).split(", ") if text])
+
+
 def started(rows, program, *words, out, **how):
     """Runs it until its log has so many rows, or it ends."""
     part = subprocess.Popen([program, *words, "--out", out], preexec_fn=heeds_signals, **how)

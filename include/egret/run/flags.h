@@ -117,7 +117,7 @@ typedef struct eg_flag {
     {.name = name_, .kind = EG_FLAG_IS_TEXT, .fallback = fallback_, .value = value_, .help = help_, \
      .as.text = {into_}}
 
-/* One of the texts of "cpu|cuda". */
+/* One of the texts of "cpu|cuda"; without a default an empty text is the same as none. */
 #define EG_FLAG_CHOICE(name_, into_, fallback_, choices_, help_)                                   \
     {.name = name_, .kind = EG_FLAG_IS_TEXT, .fallback = fallback_, .value = choices_, .choices = choices_, \
      .help = help_, .as.text = {into_}}
