@@ -130,7 +130,8 @@ static eg_parameters make_parameters(work *w)
     for (int i = 0; ok && i < count; i++) {
         parameters[i] = work_random(EG_SHAPE(INT("each")), -0.5, 0.5);
         gradients[i] = work_random(EG_SHAPE(INT("each")), -0.5, 0.5);
-        ok = parameters[i] && gradients[i];
+        ok = gradients[i] && eg_parameter(parameters[i]);
+        eg_release(ok ? parameters[i] : NULL);
     }
     w->step = step_optimizer;
     return (eg_parameters){.tensors = ok ? parameters : NULL, .count = count};

@@ -56,6 +56,22 @@ eg_status eg__check_parameters(const char *op, eg_parameters p)
     return EG_OK;
 }
 
+eg_status eg__check_learnable(const char *op, eg_parameters p)
+{
+    eg_status st = eg__check_parameters(op, p);
+    for (int i = 0; i < p.count && !st; i++) {
+        const eg_tensor *t = p.tensors[i];
+        if (!eg_is_parameter(t)) {
+            st = eg__fail(EG_EINVAL, op,
+                          "tensor %d%s%.80s%s, %s %s, does not require gradients: eg_parameter(x), in Lua "
+                          "x:requires_grad(), makes it a parameter; eg_module_unfreeze does so for a frozen module",
+                          i, p.names ? " (" : "", p.names ? p.names[i] : "", p.names ? ")" : "",
+                          eg_dtype_name((eg_dtype)t->dtype), EG__SHAPE_OF(t));
+        }
+    }
+    return st;
+}
+
 char *eg__joined(const char *op, const char *prefix, const char *name, const char *suffix)
 {
     size_t bytes = strlen(prefix) + strlen(name) + strlen(suffix) + 1;
@@ -221,7 +237,7 @@ static eg_status make_room(eg_optim *o, int count)
 
 static eg_status add(eg_optim *o, eg_parameters p, const char *prefix)
 {
-    if (eg__check_parameters(o->name, p)) {
+    if (eg__check_learnable(o->name, p)) {
         return eg__why();
     }
     if (p.count > EG__MAX_PARAMETERS - o->count) {

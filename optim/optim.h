@@ -88,6 +88,8 @@ eg_status eg__optim_allocate(eg_optim *optim, int i);
 
 /* Contiguous float tensors? */
 eg_status eg__check_parameters(const char *op, eg_parameters p);
+/* The same, and each requires gradients. */
+eg_status eg__check_learnable(const char *op, eg_parameters p);
 /* prefix, name and suffix in one text to free, or out of memory. */
 char *eg__joined(const char *op, const char *prefix, const char *name, const char *suffix);
 

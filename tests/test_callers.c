@@ -293,6 +293,9 @@ EGT(views_of_a_parameter)
     eg_tensor *p = eg_parameter(eg_ones(EG_SHAPE(2, 4), EG_F32)), *q = eg_parameter(eg_ones(EG_SHAPE(2), EG_F32));
     eg_tensor *view = eg_keep(eg_reshape(eg_detach(p), EG_SHAPE(8))), *rest = eg_keep(eg_select(eg_detach(p), 0, 1));
     eg_tensor *first = eg_keep(eg_select(eg_detach(p), 0, 0));
+    for (int i = 0; i < 3; i++) {
+        eg_release(eg_parameter((eg_tensor *[]){view, rest, first}[i]));
+    }
     EGT_REFUSED(eg_sgd_new(((eg_parameters){(eg_tensor *[]){p, view}, NULL, 2}), .lr = 1), EG_EINVAL,
                 "two views of the same memory");
     EGT_REFUSED(eg_ema_new(((eg_parameters){(eg_tensor *[]){q, p, rest}, NULL, 3})), EG_EINVAL, "parameters 1 and 2");

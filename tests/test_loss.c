@@ -212,6 +212,41 @@ EGT(options_that_are_none)
     EGT_REFUSED(eg_mse_loss(x, x, .reduction = (eg_reduction)-1), EG_EINVAL, "reduction");
 }
 
+/* All losses of elements share a struct of options: each refuses what is of others. */
+EGT(options_of_other_losses_are_refused)
+{
+    eg_tensor *x = eg_full(EG_SHAPE(2, 3), 0.5, EG_F32), *l = eg_zeros(EG_SHAPE(2), EG_I64);
+    const struct {
+        eg_tensor *(*loss)(eg_tensor *, eg_tensor *, const eg_loss_options *);
+        int has; /* a bit for each row of `one` */
+    } losses[] = {{eg_l1_loss_with, 0},          {eg_mse_loss_with, 0},
+                  {eg_huber_loss_with, 1},       {eg_smooth_l1_loss_with, 2},
+                  {eg_bce_with_logits_with, 32}, {eg_bce_with, 0},
+                  {eg_kl_div_with, 16},          {eg_sigmoid_focal_loss_with, 4 | 8}};
+    const struct {
+        const char *name;
+        eg_loss_options o;
+    } one[] = {{"delta", {.delta = 2}},
+               {"beta", {.beta = 2}},
+               {"alpha", {.alpha = 0.5}},
+               {"gamma", {.gamma = 1}},
+               {"log_target", {.log_target = true}},
+               {"pos_weight", {.pos_weight = x}}};
+    for (size_t i = 0; i < sizeof losses / sizeof *losses; i++) {
+        for (size_t k = 0; k < sizeof one / sizeof *one; k++) {
+            if (losses[i].has >> k & 1) {
+                EGT_CHECK(losses[i].loss(x, x, &one[k].o));
+            } else {
+                EGT_REFUSED(losses[i].loss(x, x, &one[k].o), EG_EINVAL, one[k].name);
+            }
+        }
+    }
+    EGT_CHECK(eg_smooth_l1_loss(x, x, .beta = EG_ZERO));
+    EGT_REFUSED(eg_mse_loss(x, x, .delta = 2), EG_EINVAL, "reduction, weight");
+    EGT_REFUSED(eg_cross_entropy(eg_zeros(EG_SHAPE(2, 3), EG_F32), l, .ignore_index = -100), EG_EINVAL, ".ignore");
+    EGT_REFUSED(eg_nll_loss(eg_zeros(EG_SHAPE(2, 3), EG_F32), l, .ignore_index = 1), EG_EINVAL, ".ignore");
+}
+
 /* Sums past 65504, whose means are small. */
 EGT(means_of_many_halves)
 {

@@ -195,9 +195,13 @@ EGT(tied_weights_count_once)
 
 EGT(frozen_parameters_are_passed_over)
 {
-    eg_tensor *plain = eg_keep(eg_ones(EG_SHAPE(2), EG_F64));
-    eg_tensor *p[2] = {plain, eg_parameter(eg_ones(EG_SHAPE(2), EG_F64))};
+    eg_module *layer = eg_linear_new(2, 1, .no_bias = true, .dtype = EG_F64);
+    eg_tensor *weight = eg_module_parameters(layer).tensors[0];
+    EGT_CHECK(eg_copy_(weight, eg_ones_like(weight)));
+    eg_tensor *p[2] = {weight, eg_parameter(eg_ones(EG_SHAPE(2), EG_F64))};
     eg_optim *o = eg_sgd_new(((eg_parameters){p, NULL, 2}), .lr = 0.5);
+    eg_optim *all = eg_sgd_new(((eg_parameters){p, NULL, 1}));
+    EGT_OK(eg_module_freeze(layer));
     EG_SCOPE {
         eg_tape tape = eg_tape_open();
         EGT_OK(eg_optim_minimize(o, tape, eg_sum(eg_mul(p[0], p[1]))));
@@ -210,17 +214,32 @@ EGT(frozen_parameters_are_passed_over)
         EGT_OK(eg_optim_minimize(o, tape, eg_sum(eg_mul(p[0], p[1]))));
     }
     EGT_EQ(eg_get(p[0], 0), 0.75);
-    eg_optim *all = eg_sgd_new(((eg_parameters){p, NULL, 1}));
     EG_SCOPE {
         eg_tape tape = eg_tape_open();
         eg_tensor *loss = eg_sum(eg_mul(p[0], p[1]));
         EGT_REFUSED(eg_optim_minimize(all, tape, loss), EG_ESTATE, "frozen");
-        EGT_REFUSED(eg_optim_minimize(o, tape, eg_mul(p[0], p[1])), EG_ESHAPE, "[2]");
+        EGT_REFUSED(eg_optim_minimize(o, tape, eg_mul(p[0], p[1])), EG_ESHAPE, "[1, 2]");
     }
     eg_optim_free(o);
     eg_optim_free(all);
-    eg_release(p[0]);
+    eg_module_free(layer);
     eg_release(p[1]);
+}
+
+/* A tensor that does not require gradients would never be trained. */
+EGT(tensors_without_gradients_are_refused)
+{
+    eg_tensor *plain = eg_ones(EG_SHAPE(2, 3), EG_F32), *p[2] = {eg_parameter(eg_ones(EG_SHAPE(2), EG_F32)), plain};
+    const char *names[2] = {"scale", "shift"};
+    eg_parameters both = {p, NULL, 2}, named = {p, names, 2};
+    EGT_REFUSED(eg_sgd_new(both), EG_EINVAL, "tensor 1, f32 [2, 3], does not require gradients: eg_parameter(x)");
+    EGT_REFUSED(eg_adam_new(named), EG_EINVAL, "tensor 1 (shift)");
+    EGT_REFUSED(eg_lbfgs_new(both), EG_EINVAL, "does not require gradients");
+    eg_optim *o = eg_sgd_new(((eg_parameters){p, NULL, 1}));
+    EGT_REFUSED(eg_optim_add(o, ((eg_parameters){p + 1, NULL, 1})), EG_EINVAL, "does not require gradients");
+    EGT_EQ(eg_optim_count(o), 1);
+    eg_optim_free(o);
+    eg_release(p[0]);
 }
 
 /* ---- clipping ---------------------------------------------------------------------------- */

@@ -306,6 +306,7 @@ EGT(steps_too_small_for_a_half_add_up)
 static eg_tensor *three_steps(const row *r, eg_tensor *start, eg_tensor *g, int threads)
 {
     eg_tensor *p = eg_copy(start);
+    eg_release(eg_parameter(p)); /* the scope keeps it */
     eg_optim *o = r->make((eg_parameters){&p, NULL, 1});
     int before = eg_threads();
     EGT_OK(eg_set_threads(threads));

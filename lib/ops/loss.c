@@ -54,6 +54,37 @@ static eg_tensor *reduce(const char *op, eg_tensor *each, eg_reduction how, tota
 
 static const eg_loss_options plain = {0};
 
+/* Options that only some losses have. */
+enum { DELTA = 1, BETA = 2, ALPHA = 4, GAMMA = 8, LOG_TARGET = 16, POS_WEIGHT = 32 };
+
+/* Refuses options that the loss does not have, which are otherwise ignored. */
+static bool has_options(const char *op, const eg_loss_options *o, int has)
+{
+    const struct {
+        const char *name;
+        int bit;
+        bool given;
+    } some[] = {
+        {"delta", DELTA, o->delta != 0},           {"beta", BETA, o->beta != 0},
+        {"alpha", ALPHA, o->alpha != 0},           {"gamma", GAMMA, o->gamma != 0},
+        {"log_target", LOG_TARGET, o->log_target}, {"pos_weight", POS_WEIGHT, o->pos_weight != NULL},
+    };
+    char known[128] = "reduction, weight";
+    const char *unknown = NULL;
+    for (size_t k = 0; k < sizeof some / sizeof *some; k++) {
+        size_t end = strlen(known);
+        if (has & some[k].bit) {
+            snprintf(known + end, sizeof known - end, ", %s", some[k].name);
+        } else if (some[k].given && !unknown) {
+            unknown = some[k].name;
+        }
+    }
+    if (unknown) {
+        eg__fail(EG_EINVAL, op, "has no option %s; its options are %s", unknown, known);
+    }
+    return !unknown;
+}
+
 static eg_tensor *finish(const char *op, eg_scope s, eg_tensor *each, const eg_loss_options *o)
 {
     each = each && o->weight ? eg_mul(each, o->weight) : each;
@@ -62,16 +93,24 @@ static eg_tensor *finish(const char *op, eg_scope s, eg_tensor *each, const eg_l
 
 eg_tensor *eg_l1_loss_with(eg_tensor *x, eg_tensor *y, const eg_loss_options *o)
 {
+    o = o ? o : &plain;
+    if (!has_options("l1_loss", o, 0)) {
+        return NULL;
+    }
     eg_scope s = eg_scope_push();
     x = eg__full(x);
-    return finish("l1_loss", s, eg_abs(eg_sub(x, y)), o ? o : &plain);
+    return finish("l1_loss", s, eg_abs(eg_sub(x, y)), o);
 }
 
 eg_tensor *eg_mse_loss_with(eg_tensor *x, eg_tensor *y, const eg_loss_options *o)
 {
+    o = o ? o : &plain;
+    if (!has_options("mse_loss", o, 0)) {
+        return NULL;
+    }
     eg_scope s = eg_scope_push();
     x = eg__full(x);
-    return finish("mse_loss", s, eg_square(eg_sub(x, y)), o ? o : &plain);
+    return finish("mse_loss", s, eg_square(eg_sub(x, y)), o);
 }
 
 /* scale d^2 / 2 for |d| <= edge, beyond as a line. */
@@ -89,6 +128,9 @@ eg_tensor *eg_huber_loss_with(eg_tensor *x, eg_tensor *y, const eg_loss_options 
 {
     o = o ? o : &plain;
     double delta = eg__or(o->delta, 1);
+    if (!has_options("huber_loss", o, DELTA)) {
+        return NULL;
+    }
     if (!(delta > 0)) {
         return eg__fail_null(EG_EINVAL, "huber_loss", "delta is %g, must be above 0", delta);
     }
@@ -99,11 +141,16 @@ eg_tensor *eg_smooth_l1_loss_with(eg_tensor *x, eg_tensor *y, const eg_loss_opti
 {
     o = o ? o : &plain;
     double beta = eg__or(o->beta, 1);
+    if (!has_options("smooth_l1_loss", o, BETA)) {
+        return NULL;
+    }
     if (!(beta >= 0)) {
         return eg__fail_null(EG_EINVAL, "smooth_l1_loss", "beta is %g, must not be negative", beta);
     }
     if (beta == 0) {
-        return eg_l1_loss_with(x, y, o);
+        eg_loss_options l1 = *o;
+        l1.beta = 0;
+        return eg_l1_loss_with(x, y, &l1);
     }
     return bent("smooth_l1_loss", x, y, beta, 1 / beta, o);
 }
@@ -111,6 +158,9 @@ eg_tensor *eg_smooth_l1_loss_with(eg_tensor *x, eg_tensor *y, const eg_loss_opti
 eg_tensor *eg_bce_with_logits_with(eg_tensor *x, eg_tensor *y, const eg_loss_options *o)
 {
     o = o ? o : &plain;
+    if (!has_options("bce_with_logits", o, POS_WEIGHT)) {
+        return NULL;
+    }
     eg_scope s = eg_scope_push();
     x = eg__full(x);
     eg_tensor *each;
@@ -129,6 +179,9 @@ eg_tensor *eg_sigmoid_focal_loss_with(eg_tensor *x, eg_tensor *y, const eg_loss_
     static const char op[] = "sigmoid_focal_loss";
     o = o ? o : &plain;
     double alpha = o->alpha != 0 ? o->alpha : 0.25, gamma = eg__or(o->gamma, 2);
+    if (!has_options(op, o, ALPHA | GAMMA)) {
+        return NULL;
+    }
     if (!(alpha <= 1) || !(gamma >= 0)) {
         return eg__fail_null(EG_EINVAL, op, "alpha is %g, must be up to 1; gamma is %g, must not be negative", alpha,
                              gamma);
@@ -154,17 +207,24 @@ static eg_tensor *bounded_log(eg_tensor *x)
 
 eg_tensor *eg_bce_with(eg_tensor *x, eg_tensor *y, const eg_loss_options *o)
 {
+    o = o ? o : &plain;
+    if (!has_options("bce", o, 0)) {
+        return NULL;
+    }
     eg_scope s = eg_scope_push();
     x = eg__full(x);
     eg_tensor *no = bounded_log(eg_add_scalar(eg_neg(x), 1)), *yes = bounded_log(x);
     /* Not no + y (yes - no): where no is -100 and y nearly 1 little is left of it. */
     eg_tensor *each = eg_sub(eg_mul(eg_sub(y, eg_scalar(1, EG_F32)), no), eg_mul(y, yes));
-    return finish("bce", s, each, o ? o : &plain);
+    return finish("bce", s, each, o);
 }
 
 eg_tensor *eg_kl_div_with(eg_tensor *x, eg_tensor *y, const eg_loss_options *o)
 {
     o = o ? o : &plain;
+    if (!has_options("kl_div", o, LOG_TARGET)) {
+        return NULL;
+    }
     eg_scope s = eg_scope_push();
     x = eg__full(x);
     eg_tensor *each = o->log_target ? eg_mul(eg_exp(y), eg_sub(y, x)) : eg_sub(eg_xlogy(y, y), eg_mul(y, x));
@@ -194,6 +254,10 @@ static eg_status check_options(const char *op, const eg_tensor *x, const eg_cros
 {
     const eg_tensor *w = o->weight;
     const int64_t classes = x->shape[class_axis(x)];
+    if (o->ignore_index && !o->ignore) {
+        return eg__fail(EG_EINVAL, op, "ignore_index is %lld without .ignore = true, which it needs",
+                        (long long)o->ignore_index);
+    }
     if (!(o->label_smoothing >= 0 && o->label_smoothing <= 1)) {
         return eg__fail(EG_EINVAL, op, "label_smoothing is %g, must be 0..1", o->label_smoothing);
     }

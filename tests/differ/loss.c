@@ -7,42 +7,68 @@ OPTIONS(eg_loss_options, INT32(eg_loss_options, reduction, REDUCTIONS), DOUBLE(e
         DOUBLE(eg_loss_options, gamma, 0, EG_ZERO, 0.5, 2, 3), BOOL(eg_loss_options, log_target),
         TENSOR(eg_loss_options, weight), TENSOR(eg_loss_options, pos_weight))
 
-static void elements(draw *d, double xlow, double xhigh, double ylow, double yhigh, bool positive)
+/* Options of other losses are refused: mostly they are left out. */
+enum { DELTA = 1, BETA = 2, FOCAL = 4, LOG_TARGET = 8, POS_WEIGHT = 16 };
+static void keep_own(draw *d, eg_loss_options *o, int own)
+{
+    if (chance(d, 95)) {
+        o->delta = own & DELTA ? o->delta : 0;
+        o->beta = own & BETA ? o->beta : 0;
+        o->alpha = own & FOCAL ? o->alpha : 0;
+        o->gamma = own & FOCAL ? o->gamma : 0;
+        o->log_target = own & LOG_TARGET && o->log_target;
+    }
+}
+
+static void elements(draw *d, double xlow, double xhigh, double ylow, double yhigh, int own)
 {
     eg_shape s = draw_shape(d, 0, 4);
     eg_dtype t = draw_float(d);
     ranged(d, chance(d, 15) ? draw_partner(d, s) : s, t, xlow, xhigh);
     ranged(d, chance(d, 15) ? draw_partner(d, s) : s, chance(d, 90) ? t : draw_float(d), ylow, yhigh);
     eg_loss_options *o = DRAW_OPTIONS(d, eg_loss_options);
+    keep_own(d, o, own);
     if (chance(d, 30)) {
         o->weight = slot(ranged(d, draw_partner(d, s), t, 0.25, 2));
     }
-    if (positive && chance(d, 40)) {
+    if (own & POS_WEIGHT ? chance(d, 40) : chance(d, 2)) {
         o->pos_weight = slot(ranged(d, draw_partner(d, s), t, 0.25, 2));
     }
 }
 static void two_values(draw *d)
 {
-    elements(d, -2, 2, -2, 2, false);
+    elements(d, -2, 2, -2, 2, 0);
+}
+static void huber_values(draw *d)
+{
+    elements(d, -2, 2, -2, 2, DELTA);
+}
+static void smooth_values(draw *d)
+{
+    elements(d, -2, 2, -2, 2, BETA);
 }
 static void logits(draw *d)
 {
-    elements(d, -4, 4, 0, 1, true);
+    elements(d, -4, 4, 0, 1, POS_WEIGHT);
+}
+static void focal_logits(draw *d)
+{
+    elements(d, -4, 4, 0, 1, FOCAL);
 }
 static void probabilities(draw *d)
 {
-    elements(d, 0.02, 0.98, 0, 1, false);
+    elements(d, 0.02, 0.98, 0, 1, 0);
 }
 static void divergence(draw *d)
 {
-    elements(d, -3, 0, 0.05, 1, false);
+    elements(d, -3, 0, 0.05, 1, LOG_TARGET);
 }
 DIFFER(l1_loss, two_values, 0, 5, eg_l1_loss_with(T0, T1, O0))
 DIFFER(mse_loss, two_values, 0, 5, eg_mse_loss_with(T0, T1, O0))
-DIFFER(huber_loss, two_values, 0, 5, eg_huber_loss_with(T0, T1, O0))
-DIFFER(smooth_l1_loss, two_values, 0, 5, eg_smooth_l1_loss_with(T0, T1, O0))
+DIFFER(huber_loss, huber_values, 0, 5, eg_huber_loss_with(T0, T1, O0))
+DIFFER(smooth_l1_loss, smooth_values, 0, 5, eg_smooth_l1_loss_with(T0, T1, O0))
 DIFFER(bce_with_logits, logits, 0, 5, eg_bce_with_logits_with(T0, T1, O0))
-DIFFER(sigmoid_focal_loss, logits, 0, 10, eg_sigmoid_focal_loss_with(T0, T1, O0))
+DIFFER(sigmoid_focal_loss, focal_logits, 0, 10, eg_sigmoid_focal_loss_with(T0, T1, O0))
 DIFFER(bce, probabilities, 0, 20, eg_bce_with(T0, T1, O0))
 DIFFER(kl_div, divergence, 0, 10, eg_kl_div_with(T0, T1, O0))
 
@@ -74,6 +100,7 @@ static void classes(draw *d, bool labels, bool nll)
     eg_cross_entropy_options *o = DRAW_OPTIONS(d, eg_cross_entropy_options);
     o->label_smoothing = nll && chance(d, 95) ? 0 : o->label_smoothing;
     o->ignore = labels && o->ignore;
+    o->ignore_index = o->ignore || chance(d, 2) ? o->ignore_index : 0;
     if (chance(d, 35)) {
         o->weight = slot(ranged(d, EG_SHAPE(count), chance(d, 70) ? t : draw_float(d), 0.25, 2));
         d->t[2].fixed = labels; /* which says it has no gradient */

@@ -37,7 +37,7 @@ typedef struct eg_loss_options {
  *
  * Huber 1964, Girshick 2015.
  *
- * EG_EINVAL for a delta or beta below 0. */
+ * EG_EINVAL for a delta or beta below 0, and for an option that another loss has and this one does not. */
 EG_API eg_tensor *eg_l1_loss_with(eg_tensor *x, eg_tensor *y, const eg_loss_options *options);
 EG_API eg_tensor *eg_mse_loss_with(eg_tensor *x, eg_tensor *y, const eg_loss_options *options);
 EG_API eg_tensor *eg_huber_loss_with(eg_tensor *x, eg_tensor *y, const eg_loss_options *options);
