@@ -171,6 +171,10 @@ function tensor:table() end
 function tensor:bytes() end
 ---@return number|integer|boolean
 function tensor:item() end
+--- The size of an axis, or of all.
+---@param axis? integer
+---@return integer|integer[]
+function tensor:size(axis) end
 ---@return eg.tensor self
 function tensor:requires_grad() end
 ---@return eg.tensor self
@@ -288,6 +292,10 @@ function eg.requires_grad(x) end
 ---@return number|integer|boolean
 function eg.item(x) end
 ---@param x eg.tensor
+---@param axis? integer
+---@return integer|integer[]
+function eg.size(x, axis) end
+---@param x eg.tensor
 ---@return string
 function eg.bytes(x) end
 ---@param x eg.tensor
@@ -348,7 +356,7 @@ def name_of(name):
 def describe(h, f, wrapper):
     lines = [f"---{line}" for line in f.text.split("\n")] if f.text else []
     for name, p in zip(wrapper.usage, wrapper.sources):
-        mark = "?" if optional(h, p) else ""
+        mark = "?" if optional(h, p) or (f.name, p.name) in generate.DEFAULTS else ""
         lines.append(f"---@param {name_of(name)}{mark} {type_of(h, p)}")
     r = f.result
     if r.type == "eg_tensor":

@@ -140,6 +140,7 @@ void eg__lua_open_lists(lua_State *L);
 void eg__lua_open_decoding(lua_State *L);
 void eg__lua_open_json(lua_State *L);
 void eg__lua_open_manual(lua_State *L);
+void eg__lua_open_hints(lua_State *L); /* after all that adds names */
 /* Modules in Lua that come with this one. */
 void eg__lua_open_scripts(lua_State *L);
 /* A list, nested or not, of numbers or booleans as a tensor: pushes it. */
@@ -215,6 +216,9 @@ bool eg__lua_decision(lua_State *L, int i, const char *name);
 const char *eg__lua_string(lua_State *L, int i);
 const char *eg__lua_string_called(lua_State *L, int i, const char *what);
 bool eg__lua_has_zero(lua_State *L, int i);
+/* Pushes a list of the keys of the table on top, sorted; returns their number. Raises if one is no string, calling it
+ * `what`. */
+lua_Integer eg__lua_push_keys(lua_State *L, const char *what);
 /* A list of strings, valid while what is left on the stack is there. */
 const char *const *eg__lua_strings(lua_State *L, int i, int64_t *n);
 /* How many a list has, or 1 for a number; at most `most`. */
@@ -230,6 +234,9 @@ void eg__lua_gather(lua_State *L, int i);
 void eg__lua_no_names(lua_State *L, int i);
 /* Refuses names in the table at i that are none of these, which end with NULL. */
 void eg__lua_only_names(lua_State *L, int i, const char *function, const char *const *names);
+/* Raises that a function (NULL: the one that runs) has no such option, with the names it has, which end with NULL, and
+ * the one that was probably meant. */
+int eg__lua_refuse_option(lua_State *L, const char *function, const char *name, const char *const *names);
 eg_shape eg__lua_shape(lua_State *L, int i);
 int eg__lua_push_shape(lua_State *L, eg_shape shape);
 eg_axes eg__lua_axes(lua_State *L, int i);
@@ -245,6 +252,10 @@ const void *eg__lua_bytes(lua_State *L, int i, size_t *bytes);
 bool eg__lua_record(lua_State *L, int i, const eg__lua_layout *layout, void *to);
 const void *eg__lua_records(lua_State *L, int i, const eg__lua_layout *layout, int *n);
 void eg__lua_push_record(lua_State *L, const eg__lua_layout *layout, const void *from);
+/* Whether the table at i, if it is one, has a value by that name. */
+bool eg__lua_says(lua_State *L, int i, const char *field);
+/* One number at 1 and none at 2 become 0 and the number: a range from 0. */
+void eg__lua_range_to(lua_State *L);
 /* Whether a further result is asked for: {indices = true}. */
 bool eg__lua_wants(lua_State *L, int i, const char *field);
 /* Slots for those of n addresses that are not NULL, and once the call is done what is there, kept, from place `first`.
@@ -320,6 +331,22 @@ eg__lua_tape *eg__lua_tape_at(lua_State *L, int i);
 void eg__lua_tape_used(eg__lua *c, lua_State *L, eg__lua_tape *t);
 /* What the open tapes may call must live until they are closed: the value on top, which stays there. */
 void eg__lua_anchor(lua_State *L);
+
+/* ---- names of other libraries ------------------------------------------------------------------------------- */
+
+/* A name of PyTorch or Keras; what is used here; whether it is written as a call. Made by hints.py from
+ * docs/names.md. */
+typedef struct eg__lua_hint {
+    const char *name, *text;
+    bool call;
+} eg__lua_hint;
+extern const eg__lua_hint eg__lua_hints[]; /* the last one has no name */
+
+/* For names that are not there: raises with the hint ("eg has no 'cat': use eg.concat({a, b}, 0)"), or pushes nil and
+ * returns 1. calls_only: names that are no functions elsewhere are left alone. */
+int eg__lua_no_name(lua_State *L, const char *whose, const char *name, bool calls_only);
+/* Our dtype, in quotes, for one of PyTorch's: "\"f32\"" for float32; NULL for other words. */
+const char *eg__lua_dtype_hint(const char *word);
 
 /* ---- what generate.py makes --------------------------------------------------------------------------------- */
 

@@ -39,6 +39,7 @@ HAND = {
     "eg_transformer_next": "eg.transformer_next", "eg_gpt2_next": "eg.gpt2_next",
     "eg_json_parse": "eg.json.decode", "eg_json_load": "eg.json.load", "eg_json_encode_with": "eg.json.encode",
     "eg_json_save_with": "eg.json.save",
+    "eg_size": "x:size",
     "eg_item": "x:item", "eg_item_int": "x:item", "eg_parameter": "x:requires_grad",
 }
 
@@ -81,11 +82,40 @@ NUMBERS_OF = {
     ("eg_image_random_box", "scale"): "2", ("eg_image_random_box", "ratio"): "2",
     ("eg_as_strided", "strides"): "shape.ndim", ("eg_bucket_options", "batches"): "n + 1", ("eg_pipeline_options", "first"): "count",
 }
+# What numbers and booleans are that are left out, as Lua writes it: PyTorch's defaults where it has some.
+DEFAULTS = {
+    **{(f, "axis"): "-1" for f in ("eg_softmax", "eg_log_softmax", "eg_glu", "eg_topk", "eg_sort", "eg_argsort",
+                                   "eg_kthvalue", "eg_diff")},
+    **{(f, "axis"): "0" for f in ("eg_concat", "eg_stack", "eg_split", "eg_chunk", "eg_unbind")},
+    **{(f, "k"): "0" for f in ("eg_tril", "eg_triu", "eg_tri", "eg_diag", "eg_diag_embed", "eg_eye")},
+    ("eg_flatten", "first"): "0", ("eg_flatten", "last"): "-1", ("eg_topk", "largest"): "true",
+    ("eg_diagonal", "offset"): "0", ("eg_diagonal", "axis0"): "0", ("eg_diagonal", "axis1"): "1",
+    ("eg_dropout", "p"): "0.5", ("eg_dropout_new", "p"): "0.5",
+    ("eg_leaky_relu", "slope"): "0.01", ("eg_leaky_relu_new", "slope"): "0.01",
+    ("eg_elu", "alpha"): "1", ("eg_celu", "alpha"): "1",
+    ("eg_hardshrink", "lambda"): "0.5", ("eg_softshrink", "lambda"): "0.5",
+    ("eg_clamp", "low"): "-math.huge", ("eg_clamp", "high"): "math.huge",
+    ("eg_uniform", "low"): "0", ("eg_uniform", "high"): "1",
+    **{(f, name): value for f in ("eg_normal", "eg_truncated_normal") for name, value in (("mean", "0"), ("std", "1"))},
+    ("eg_arange", "step"): "1", ("eg_arange_int", "step"): "1", ("eg_eye", "cols"): "rows", ("eg_slice", "step"): "1",
+    ("eg_bincount", "least"): "0", ("eg_ctc_greedy", "blank"): "0", ("eg_pre_emphasis", "k"): "0.97",
+    ("eg_transformer_encoder_layer_new_with", "hidden"): "2048",
+    ("eg_transformer_decoder_layer_new_with", "hidden"): "2048",
+}
+# Fields that say nothing without another one, which they bring along.
+IMPLIED = {("eg_cross_entropy_options", "ignore_index"): "ignore", ("eg_reduce_options", "initial"): "has_initial"}
+# Functions of start and stop of which one number is the stop.
+RANGES = {"eg_arange", "eg_arange_int"}
 # Parts that must outlive who is given them.
 KEEPS_PARTS = "eg_saver"
 
 NUMBERS = {"double": "number", "int64_t": "integer", "int": "int", "uint64_t": "unsigned", "unsigned": "int",
            "size_t": "integer", "bool": "boolean", "uint32_t": "integer"}
+
+
+def in_c(value):
+    """A default as C writes it."""
+    return {"-math.huge": "-(double)INFINITY", "math.huge": "(double)INFINITY"}.get(value, value)
 
 
 class CannotSay(Exception):
@@ -174,7 +204,10 @@ class Wrapper:
             self.arguments.append(name)
         elif p.type in NUMBERS and p.stars == 0 and not p.array:
             at = self.argument(name)
-            self.checks.append(f"{p.type} {name} = eg__lua_{NUMBERS[p.type]}(L, {at});")
+            read = f"eg__lua_{NUMBERS[p.type]}(L, {at})"
+            if (f.name, name) in DEFAULTS:
+                read = f"lua_isnil(L, {at}) ? {in_c(DEFAULTS[f.name, name])} : {read}"
+            self.checks.append(f"{p.type} {name} = {read};")
             self.arguments.append(name)
         elif p.type == "char" and p.stars == 2 and p.const and counted:
             at = self.argument(name)
@@ -226,6 +259,9 @@ class Wrapper:
                 self.options.append(given + ";")
                 self.arguments.append("&" * p.stars + name)
             for g in h.structs[p.type].fields:
+                if (p.type, g.name) in IMPLIED:
+                    flag = f"{name}.{IMPLIED[p.type, g.name]}"
+                    self.options.append(f'{flag} = {flag} || eg__lua_says(L, {at}, "{g.name}");')
                 if g.type == "eg_tensor" and g.stars == 2:
                     self.options.append(f"eg_tensor *{g.name}_ = NULL;")
                     self.options.append(f'{name}.{g.name} = eg__lua_wants(L, {at}, "{g.name}") ? &{g.name}_ : NULL;')
@@ -289,6 +325,8 @@ class Wrapper:
             i += self.take(i)
         call = f"{f.name}({', '.join(self.arguments)})"
         lines = [f"EG__LUA_SIZES({at})" for at in self.sizes()] + [f"EG__LUA_BEGIN({len(self.usage)})"]
+        if f.name in RANGES:
+            lines += ["eg__lua_range_to(L);"]
         if scalar:
             lines += [f"if (lua_type(L, 2) == LUA_TNUMBER) {{ return w_{scalar}(L); }}"]
         if twin:
@@ -571,7 +609,7 @@ def wrap_all(h):
 
 
 def wrappers(h):
-    out = ["/* Made by lua/generate.py from the headers. */", "#define _GNU_SOURCE", "#include <stddef.h>",
+    out = ["/* Made by lua/generate.py from the headers. */", "#define _GNU_SOURCE", "#include <math.h>", "#include <stddef.h>",
            "#include <egret/models.h>", "#include <egret/onnx.h>", '#include "lua/bind.h"', ""]
     out += freeing(h)
     made = wrap_all(h)

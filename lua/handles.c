@@ -27,12 +27,27 @@ static void expected(lua_State *L, int i, const eg__lua_type *type)
     eg__lua_error(L, "bad argument #%d (a %s is expected, got %s)", i, type->name, luaL_typename(L, i));
 }
 
+/* Refuses a dtype in place of a device: x:to is for devices. */
+static void refuse_dtype(lua_State *L, int i)
+{
+    const char *word = lua_tostring(L, i), *ours = eg__lua_dtype_hint(word);
+    for (int k = 0; k < eg__lua_dtypes->count && !ours; k++) {
+        if (strcmp(word, eg__lua_dtypes->words[k].word) == 0) {
+            ours = lua_pushfstring(L, "\"%s\"", word);
+        }
+    }
+    if (ours) {
+        eg__lua_error(L, "'%s' is a dtype, not a device: use x:cast %s, of a module net:to %s", word, ours, ours);
+    }
+}
+
 void *eg__lua_handle(lua_State *L, int i, const eg__lua_type *type)
 {
     if (lua_isnoneornil(L, i)) {
         return NULL;
     }
     if (type == &eg__lua_type_device && lua_type(L, i) == LUA_TSTRING) {
+        refuse_dtype(L, i);
         eg_device *device = eg_device_open(eg__lua_string(L, i));
         return device ? device : (void *)(intptr_t)eg__lua_raise(L);
     }

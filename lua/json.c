@@ -166,33 +166,6 @@ static bool is_list(lua_State *L)
     return marked || (keys && !words);
 }
 
-static int by_bytes(lua_State *L)
-{
-    size_t a, b;
-    const char *s = lua_tolstring(L, 1, &a), *t = lua_tolstring(L, 2, &b);
-    int sign = memcmp(s, t, a < b ? a : b);
-    lua_pushboolean(L, sign < 0 || (!sign && a < b));
-    return 1;
-}
-
-/* The keys of the table on top, sorted, so that the same table is the same text: pushes a list. */
-static lua_Integer push_keys(lua_State *L)
-{
-    lua_Integer n = 0;
-    lua_newtable(L);
-    for (lua_pushnil(L); lua_next(L, -3); lua_pop(L, 1)) {
-        lua_pushvalue(L, -2);
-        lua_rawseti(L, -4, ++n);
-    }
-    lua_getglobal(L, "table");
-    lua_getfield(L, -1, "sort");
-    lua_pushvalue(L, -3);
-    lua_pushcfunction(L, by_bytes);
-    lua_call(L, 2, 0);
-    lua_pop(L, 1);
-    return n;
-}
-
 static void take_table(lua_State *L, eg_json *in, const char *key, int depth)
 {
     luaL_checkstack(L, 10, "values in each other");
@@ -212,7 +185,7 @@ static void take_table(lua_State *L, eg_json *in, const char *key, int depth)
     }
     eg_json *object = eg_json_add_object(in, key);
     must(L, object);
-    lua_Integer n = push_keys(L);
+    lua_Integer n = eg__lua_push_keys(L, "a key");
     for (lua_Integer i = 1; i <= n; i++) {
         lua_rawgeti(L, -1, i);
         const char *name = eg__lua_string_called(L, -1, "a key");

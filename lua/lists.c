@@ -2,7 +2,41 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <lualib.h>
+
 #include "lua/bind.h"
+
+/* ---- keys -------------------------------------------------------------------------------------------------- */
+
+static int by_bytes(lua_State *L)
+{
+    size_t a, b;
+    const char *s = lua_tolstring(L, 1, &a), *t = lua_tolstring(L, 2, &b);
+    int sign = memcmp(s, t, a < b ? a : b);
+    lua_pushboolean(L, sign < 0 || (!sign && a < b));
+    return 1;
+}
+
+lua_Integer eg__lua_push_keys(lua_State *L, const char *what)
+{
+    lua_Integer n = 0;
+    lua_newtable(L);
+    for (lua_pushnil(L); lua_next(L, -3); lua_pop(L, 1)) {
+        eg__lua_string_called(L, -2, what);
+        lua_pushvalue(L, -2);
+        lua_rawseti(L, -4, ++n);
+    }
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+    lua_getfield(L, -1, LUA_TABLIBNAME);
+    lua_getfield(L, -1, "sort");
+    lua_pushvalue(L, -4);
+    lua_pushcfunction(L, by_bytes);
+    lua_call(L, 2, 0);
+    lua_pop(L, 2);
+    return n;
+}
+
+/* ---- ops, profiles, tensors by name ------------------------------------------------------------------------ */
 
 typedef struct infos {
     eg_op_info *of;

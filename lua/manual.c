@@ -187,7 +187,7 @@ void eg__lua_only_names(lua_State *L, int i, const char *function, const char *c
             one++;
         }
         if (!*one || strlen(name) != lua_rawlen(L, -2)) {
-            eg__lua_error(L, "%s: there is no option '%s'", function, name);
+            eg__lua_refuse_option(L, function, name, names);
         }
     }
 }

@@ -227,7 +227,9 @@ def read_own():
 
 def usage(h, words, f, wrapper):
     """values, indices = eg.sort(x, axis, descending); what a handle does is its method."""
-    arguments = [("{" + a + "}" if a == "options" else a) for a in wrapper.usage]
+    defaults = {p.name: generate.DEFAULTS.get((f.name, p.name)) for p in f.parameters}
+    arguments = ["{" + a + "}" if a == "options" else f"{a} = {defaults[a]}" if defaults.get(a) else a
+                 for a in wrapper.usage]
     method = generate.method(h, f)
     call = words.path(f)
     if method and method[0] != "tensor":

@@ -9,7 +9,7 @@
  *     end
  *
  * Modules among the fields are children, parameters its own, tensors in `buffers` its buffers, in the order of their
- * names; everything else is left to the functions. */
+ * names; everything else is left to the functions. self.training is true in train mode, false in eval mode. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
@@ -160,6 +160,7 @@ static int module_new(lua_State *L)
 {
     EG__LUA_BEGIN(1)
     luaL_checktype(L, 1, LUA_TTABLE);
+    luaL_argcheck(L, !eg__lua_says(L, 1, "training"), 1, "training is set by net:train() and net:eval()");
     lua_getfield(L, 1, "buffers");
     bool buffers = lua_istable(L, 2);
     int n = find_members(L, 1, false, NULL), nb = buffers ? find_members(L, 2, true, NULL) : 0;
@@ -248,7 +249,7 @@ static int module_part(lua_State *L)
     return eg__lua_borrow(L, &eg__lua_type_module, eg_module_at(m, (int)(i > 0 ? i - 1 : i)));
 }
 
-/* Methods, then fields. */
+/* Methods, then the mode, then fields. */
 static int module_index(lua_State *L)
 {
     if (lua_isinteger(L, 2)) {
@@ -258,12 +259,20 @@ static int module_index(lua_State *L)
     if (lua_rawget(L, lua_upvalueindex(3)) != LUA_TNIL) {
         return 1;
     }
-    if (lua_getiuservalue(L, 1, 2) == LUA_TTABLE) {
-        lua_pushvalue(L, 2);
-        lua_rawget(L, -2);
+    eg__lua_hold *hold = eg__lua_hold_at(L, 1, &eg__lua_type_module);
+    eg_module *m = hold ? hold->p : NULL;
+    const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";
+    if (m && strcmp(name, "training") == 0) {
+        lua_pushboolean(L, m->training);
         return 1;
     }
-    return 0;
+    if (lua_getiuservalue(L, 1, 2) == LUA_TTABLE) {
+        lua_pushvalue(L, 2);
+        if (lua_rawget(L, -2) != LUA_TNIL) {
+            return 1;
+        }
+    }
+    return eg__lua_no_name(L, "a module has", name, m && m->kind == &kind); /* whose fields may be any */
 }
 
 /* Fields may be set and changed, but not members: C knows those. */
@@ -273,6 +282,7 @@ static int module_newindex(lua_State *L)
     eg_module *m = hold ? hold->p : NULL;
     luaL_argcheck(L, m && m->kind == &kind, 1, "only modules made by eg.module have fields to set");
     luaL_argcheck(L, lua_type(L, 2) == LUA_TSTRING, 2, "fields go by names");
+    luaL_argcheck(L, strcmp(lua_tostring(L, 2), "training") != 0, 2, "training is set by net:train() and net:eval()");
     bool of_c = eg__lua_hold_at(L, 3, &eg__lua_type_module) ||
                 (eg__lua_is_tensor(L, 3) && eg_is_parameter(eg__lua_tensor(L, 3)));
     luaL_argcheck(L, !of_c, 3, "modules and parameters are given to eg.module");

@@ -35,5 +35,6 @@ int luaopen_egret(lua_State *L)
     eg__lua_open_show(L);
     eg__lua_open_manual(L);
     eg__lua_open_scripts(L);
+    eg__lua_open_hints(L);
     return 1;
 }

@@ -141,14 +141,12 @@ static void read_field(lua_State *L, const eg__lua_field *f, char *to, char *rec
 /* Refuses a name, saying which there are. */
 static void refuse(lua_State *L, const eg__lua_layout *layout, const char *name)
 {
-    luaL_Buffer b;
-    luaL_buffinit(L, &b);
+    const char **names = lua_newuserdatauv(L, sizeof *names * (size_t)(layout->count + 1), 0);
     for (int k = 0; k < layout->count; k++) {
-        luaL_addstring(&b, k ? ", " : "");
-        luaL_addstring(&b, layout->fields[k].name);
+        names[k] = layout->fields[k].name;
     }
-    luaL_pushresult(&b);
-    eg__lua_error(L, "there is no '%s' in these options, but %s", name, lua_tostring(L, -1));
+    names[layout->count] = NULL;
+    eg__lua_refuse_option(L, NULL, name, names);
 }
 
 /* The member of that name, or NULL. */
@@ -162,6 +160,33 @@ static const eg__lua_field *field_named(const eg__lua_layout *layout, const char
     return NULL;
 }
 
+/* Numbers in place of a table are PyTorch's first argument behind the tensors: x:max_pool2d(2) is {kernel = 2},
+ * x:norm(1) is {p = 1}, x:sum(0) and x:sum{0, 1} are {axes = ...}. Whether there were any. */
+static bool take_bare(lua_State *L, int i, const eg__lua_layout *layout, void *to)
+{
+    static const char *const names[] = {"kernel", "p", "axes"};
+    const bool list = lua_istable(L, i) && lua_rawlen(L, i) > 0;
+    if (lua_istable(L, i) && !list) {
+        return false;
+    }
+    for (size_t k = 0; k < sizeof names / sizeof *names && (list || lua_type(L, i) == LUA_TNUMBER); k++) {
+        const eg__lua_field *f = field_named(layout, names[k]);
+        if (f && (!list || f->kind == EG__LUA_AXES)) {
+            lua_pushvalue(L, i);
+            read_field(L, f, (char *)to + f->offset, to);
+            lua_pop(L, 1);
+            return true;
+        }
+    }
+    if (!list) {
+        const char *some = layout->count ? layout->fields[0].name : "name";
+        luaL_argerror(L, i,
+                      lua_pushfstring(L, "a table of options is expected, such as {%s = ...}, got %s", some,
+                                      luaL_typename(L, i)));
+    }
+    return false;
+}
+
 bool eg__lua_record(lua_State *L, int i, const eg__lua_layout *layout, void *to)
 {
     memset(to, 0, layout->bytes);
@@ -173,8 +198,10 @@ bool eg__lua_record(lua_State *L, int i, const eg__lua_layout *layout, void *to)
         return false;
     }
     i = lua_absindex(L, i);
-    luaL_argexpected(L, lua_istable(L, i), i, "table of options");
     luaL_checkstack(L, 2 * layout->count + 8, "options");
+    if (take_bare(L, i, layout, to)) {
+        return true;
+    }
     int key = lua_gettop(L) + 1;
     for (lua_pushnil(L); lua_next(L, i); lua_settop(L, key)) {
         if (lua_type(L, key) != LUA_TSTRING) {
@@ -204,6 +231,25 @@ const void *eg__lua_records(lua_State *L, int i, const eg__lua_layout *layout, i
         eg__lua_record(L, lua_gettop(L), layout, to + (size_t)k * layout->bytes);
     }
     return to;
+}
+
+bool eg__lua_says(lua_State *L, int i, const char *field)
+{
+    if (!lua_istable(L, i)) {
+        return false;
+    }
+    bool says = lua_getfield(L, i, field) != LUA_TNIL;
+    lua_pop(L, 1);
+    return says;
+}
+
+void eg__lua_range_to(lua_State *L)
+{
+    if (lua_isnil(L, 2) && lua_type(L, 1) == LUA_TNUMBER) {
+        lua_copy(L, 1, 2);
+        lua_pushinteger(L, 0);
+        lua_replace(L, 1);
+    }
 }
 
 bool eg__lua_wants(lua_State *L, int i, const char *field)

@@ -24,11 +24,16 @@ static int run_state(lua_State *L)
     if (!lua_istable(L, -1)) {
         return eg__lua_error(L, "state must return a table of names and tensors, not a %s", luaL_typename(L, -1));
     }
-    for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
-        const char *name = eg__lua_string_called(L, -2, "the name of a part");
+    lua_Integer n = eg__lua_push_keys(L, "the name of a part");
+    for (lua_Integer k = 1; k <= n; k++) { /* sorted: the same state is the same file */
+        lua_rawgeti(L, -1, k);
+        const char *name = lua_tostring(L, -1);
+        lua_pushvalue(L, -1);
+        lua_rawget(L, -4);
         if (eg_tensors_set(j->map, name, eg__lua_tensor(L, -1))) {
             return eg__lua_raise(L);
         }
+        lua_pop(L, 2);
     }
     return 0;
 }

@@ -341,7 +341,8 @@ static int optim_step(lua_State *L)
 {
     EG__LUA_BEGIN(2)
     eg_optim *o = eg__lua_handle(L, 1, &eg__lua_type_optim);
-    luaL_checktype(L, 2, LUA_TTABLE);
+    luaL_argcheck(L, lua_istable(L, 2), 2,
+                  "a list of gradients is expected; optim:minimize(function() return loss end) computes them too");
     eg_tensor **g = gradients(L, 2, eg_optim_count(o));
     EG__LUA_STATUS(eg_optim_step(o, g))
     lua_pushvalue(L, 1);

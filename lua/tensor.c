@@ -276,35 +276,11 @@ static int tensor_transposed(lua_State *L)
     EG__LUA_TENSOR(eg_ndim(x) == 2 ? eg_transpose(x, 0, 1) : x);
 }
 
-/* x.T, and words for what tensors of others have. Other names are nil, as those of any value of Lua. */
+/* x.T, and hints for what tensors of others have. Other names are nil, as those of any value of Lua. */
 static int tensor_no_method(lua_State *L)
 {
-    static const char *const others[][2] = {
-        {"view", "x:reshape(3, 2)"},
-        {"clone", "x:copy()"},
-        {"dim", "x:ndim()"},
-        {"numpy", "x:table()"},
-        {"tolist", "x:table()"},
-        {"type", "x:dtype(), x:cast('f32')"},
-        {"astype", "x:cast('f32')"},
-        {"float", "x:cast('f32')"},
-        {"long", "x:cast('i64')"},
-        {"cpu", "x:to('cpu')"},
-        {"cuda", "x:to('cuda')"},
-        {"grad", "eg.grad(f, x), tape:gradients(y, {x})"},
-        {"backward", "eg.grad(f, x), optim:minimize(f)"},
-    };
     const char *name = lua_tostring(L, 2);
-    if (strcmp(name, "T") == 0) {
-        return tensor_transposed(L);
-    }
-    for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
-        if (strcmp(name, others[k][0]) == 0) {
-            return eg__lua_error(L, "tensors have no '%s', but %s", name, others[k][1]);
-        }
-    }
-    lua_pushnil(L);
-    return 1;
+    return strcmp(name, "T") == 0 ? tensor_transposed(L) : eg__lua_no_name(L, "a tensor has", name, false);
 }
 
 /* Methods by name; anything else is a place. */
@@ -353,6 +329,21 @@ static int tensor_item(lua_State *L)
     return 1;
 }
 
+/* x:size(axis), and x:size() for all of them, as x:shape(). */
+static int tensor_size(lua_State *L)
+{
+    EG__LUA_BEGIN(2)
+    eg_tensor *x = eg__lua_tensor(L, 1);
+    if (lua_isnil(L, 2)) {
+        return eg__lua_push_shape(L, eg_shape_of(x));
+    }
+    eg_clear_error();
+    int64_t size = eg_size(x, eg__lua_int(L, 2));
+    EG__LUA_CHECK();
+    lua_pushinteger(L, size);
+    return 1;
+}
+
 /* x:requires_grad(), eg.parameter(x): x itself. Its keeper stays the userdata. */
 static int tensor_parameter(lua_State *L)
 {
@@ -376,11 +367,8 @@ static const char *const operator_names[][2] = {
 void eg__lua_open_tensor(lua_State *L)
 {
     static const eg__lua_place own[] = {
-        {"", "format", tensor_format},
-        {"", "item", tensor_item},
-        {"", "parameter", tensor_parameter},
-        {"", "requires_grad", tensor_parameter},
-        {0},
+        {"", "format", tensor_format},           {"", "item", tensor_item}, {"", "parameter", tensor_parameter},
+        {"", "requires_grad", tensor_parameter}, {"", "size", tensor_size}, {0},
     };
     static const eg__lua_place meta[] = {
         {"", "__gc", tensor_gc},

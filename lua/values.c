@@ -74,7 +74,13 @@ int64_t eg__lua_enum(lua_State *L, int i, const eg__lua_enumeration *e)
         luaL_addstring(&b, e->words[k].word);
     }
     luaL_pushresult(&b);
-    return eg__lua_error(L, "'%s' is none of %s", word, lua_tostring(L, -1));
+    const bool dtypes = e == eg__lua_dtypes;
+    if (dtypes && (strncmp(word, "cuda", 4) == 0 || strcmp(word, "cpu") == 0)) {
+        return eg__lua_error(L, "'%s' is a device, not a dtype: use net:to_device('%s')", word, word);
+    }
+    const char *hint = dtypes ? eg__lua_dtype_hint(word) : NULL;
+    return eg__lua_error(L, "'%s' is none of %s%s%s", word, lua_tostring(L, -1), hint ? ": use " : "",
+                         hint ? hint : "");
 }
 
 int eg__lua_push_enum(lua_State *L, const eg__lua_enumeration *e, int64_t value)

@@ -9,13 +9,20 @@ static eg_tensor *two_steps(eg_optim *o, eg_tensor *p, eg_tensor *gradient)
     return ok ? p : NULL;
 }
 
-#define UPDATE(name, op, form, ...)                                                  \
-    static eg_tensor *name(eg_tensor *const *x, int n, void *user)                   \
-    {                                                                                \
-        (void)n, (void)user;                                                         \
-        eg_tensor *moved = x[1] ? eg_contiguous(eg_copy(x[0])) : eg_add(x[0], x[1]); \
-        eg_parameters p = {&moved, NULL, 1};                                         \
-        return moved ? two_steps(__VA_ARGS__, moved, x[1]) : NULL;                   \
+/* The tensor, which the scope keeps, as a parameter; NULL passes through. */
+static eg_tensor *learnable(eg_tensor *t)
+{
+    eg_release(t ? eg_parameter(t) : NULL);
+    return t;
+}
+
+#define UPDATE(name, op, form, ...)                                                             \
+    static eg_tensor *name(eg_tensor *const *x, int n, void *user)                              \
+    {                                                                                           \
+        (void)n, (void)user;                                                                    \
+        eg_tensor *moved = learnable(x[1] ? eg_contiguous(eg_copy(x[0])) : eg_add(x[0], x[1])); \
+        eg_parameters p = {&moved, NULL, 1};                                                    \
+        return moved ? two_steps(__VA_ARGS__, moved, x[1]) : NULL;                              \
     }
 OPTIMIZERS(UPDATE)
 
@@ -32,7 +39,7 @@ static eg_tensor *zeros(eg_tensor *const *x, int n, void *user)
     if (!x[0] || !x[1]) {
         return eg_add(x[0], x[1]);
     }
-    eg_tensor *p = eg_contiguous(eg_mul(x[0], eg_lt(x[1], eg_scalar(0.3, EG_F64))));
+    eg_tensor *p = learnable(eg_contiguous(eg_mul(x[0], eg_lt(x[1], eg_scalar(0.3, EG_F64)))));
     eg_parameters list = {&p, NULL, 1};
     eg_optim *o = p ? eg_sgd_new(list, .lr = 0.1, .momentum = 0.9) : NULL;
     if (!o || eg_optim_group(o, .weight_decay = 0.1, .keep_zeros = true)) {
@@ -49,7 +56,7 @@ static eg_tensor *lazy(eg_tensor *const *x, int n, void *user)
     if (!x[1] || !x[2]) {
         return eg_add(x[0], x[1] ? x[2] : x[1]);
     }
-    eg_tensor *p = eg_contiguous(eg_copy(x[0]));
+    eg_tensor *p = learnable(eg_contiguous(eg_copy(x[0])));
     eg_tensor *g = eg_mul(x[1], eg_unsqueeze(eg_gt(x[2], eg_scalar(0, EG_F64)), 1));
     eg_parameters list = {&p, NULL, 1};
     return p && g ? two_steps(eg_adam_new(list, .lr = 0.1, .lazy = true), p, g) : NULL;

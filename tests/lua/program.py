@@ -145,7 +145,7 @@ def manual(at):
     page = asked("help(eg.optim.adam)")
     check("a formula once", page.startswith("eg.optim.adam(parameters, {options})\n") and page.count("m = beta1 m") == 1
           and "  decoupled: boolean" in page, page)
-    check("results have names", asked("help(eg.sort)").startswith("values, indices = eg.sort(x, axis, descending)\n"))
+    check("results have names", asked("help(eg.sort)").startswith("values, indices = eg.sort(x, axis = -1, descending)\n"))
     check("handles have methods", asked("help(eg.optim.sgd({eg.ones{1}:requires_grad()}).minimize)")
           .startswith("optim:minimize(f | tape, loss)\n"))
     check("words of enums", '"cosine": end + (lr - end)' in asked("help(eg.schedule_at)"))

@@ -309,6 +309,22 @@ test("precision, files, journals, parts of savers", function()
     local path = saver:path()
     local wrong = eg.saver(folder):add("other", {state = function() return 1 end, load = function() end})
     fails(function() wrong:save(4) end, "state must return a table of names and tensors, not a number")
+    -- The order of a table's names is another one in every process: that of the file is not.
+    local many = {}
+    for i = 1, 40 do
+        many[("part%d"):format(i)] = eg.tensor(i)
+    end
+    local sorted = eg.saver(folder):add("many", {state = function() return many end, load = function() end})
+    sorted:save(5)
+    local order = {}
+    for name in eg.each(eg.safetensors_load(sorted:path())) do
+        order[#order + 1] = name:match "^many/(.*)"
+    end
+    local expected = table.move(order, 1, #order, 1, {})
+    table.sort(expected)
+    equal(#order, 40)
+    equal(order, expected)
+    os.remove(sorted:path())
     local journal = eg.journal(folder .. "/log.jsonl")
     journal:row("step", 1, "loss", 0.5, "note", "warm")
     journal:free()
