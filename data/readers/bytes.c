@@ -1,7 +1,7 @@
 /* bytes.c - memory that grows at its end. */
 #include "data/readers/bytes.h"
 
-#include <stdlib.h>
+#include "lib/core/counted.h"
 
 bool eg__bytes_room(eg__bytes *b, int64_t more)
 {
@@ -12,14 +12,14 @@ bool eg__bytes_room(eg__bytes *b, int64_t more)
         return false;
     }
     int64_t room = eg__max(b->n + more, 2 * b->room);
-    uint8_t *p = eg__malloc((size_t)room);
+    uint8_t *p = eg__counted_alloc((size_t)room);
     if (!p) {
         return false;
     }
     if (b->n) {
         memcpy(p, b->p, (size_t)b->n);
     }
-    free(b->p);
+    eg__counted_free(b->p);
     b->p = p;
     b->room = room;
     return true;
@@ -39,7 +39,7 @@ bool eg__bytes_add(eg__bytes *b, const void *data, int64_t n)
 
 void eg__bytes_free(eg__bytes *b)
 {
-    free(b->p);
+    eg__counted_free(b->p);
     *b = (eg__bytes){0};
 }
 

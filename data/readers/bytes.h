@@ -1,4 +1,4 @@
-/* bytes.h - memory that grows at its end. */
+/* bytes.h - memory that grows at its end; eg_memory_limit counts it. */
 #ifndef EGRET_BYTES_H
 #define EGRET_BYTES_H
 

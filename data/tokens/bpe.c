@@ -1,7 +1,5 @@
 /* bpe.c - byte-pair encoding: the pair that was learned first, or whose joint piece scores best, becomes one, again and
  * again. */
-#include <stdlib.h>
-
 #include "data/tokens/tokens.h"
 
 /* ---- merges --------------------------------------------------------------------------------------- */
@@ -41,7 +39,7 @@ eg_status eg__merges_put(eg__model *m, const char *op, int32_t left, int32_t rig
 {
     if (2 * (m->merges + 1) > m->slots) {
         const uint32_t slots = m->slots ? 2 * m->slots : 1024;
-        eg__merge *grown = eg__malloc(slots * sizeof *grown);
+        eg__merge *grown = eg__counted_alloc(slots * sizeof *grown);
         if (!grown) {
             return eg__no_memory(op, (int64_t)(slots * sizeof *grown));
         }
@@ -53,7 +51,7 @@ eg_status eg__merges_put(eg__model *m, const char *op, int32_t left, int32_t rig
                 put(grown, slots, &m->merge[i]);
             }
         }
-        free(m->merge);
+        eg__counted_free(m->merge);
         m->merge = grown;
         m->slots = slots;
     }
@@ -266,18 +264,6 @@ static int64_t user_piece(const eg__model *m, const uint8_t *s, int64_t n)
 
 /* ---- of bytes, and of characters --------------------------------------------------------------------- */
 
-static void begin_bytes(eg__encoder *w, const eg__model *m, const uint8_t *s, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++) {
-        if (m->byte[s[i]] < 0) {
-            if (m->unknown < 0) {
-                continue; /* as `tokenizers` does */
-            }
-        }
-        cell(w, i, 1, m->byte[s[i]] < 0 ? m->unknown : m->byte[s[i]]);
-    }
-}
-
 /* The id of a character, written with what goes before what continues a word and behind what ends one. */
 static int32_t character_id(const eg__model *m, const uint8_t *c, int64_t bytes, bool first, bool last)
 {
@@ -292,28 +278,50 @@ static int32_t character_id(const eg__model *m, const uint8_t *c, int64_t bytes,
     return node >= 0 ? m->trie.node[node].value : -1;
 }
 
-static void begin_characters(eg__encoder *w, const eg__model *m, const uint8_t *s, int64_t n)
+bool eg__has_bytes(const eg__model *m, const uint8_t *s, int64_t n)
 {
-    bool after_unknown = false;
-    for (int64_t i = 0, bytes; i < n; i += bytes) {
-        int k;
-        eg__character(s + i, &k);
-        bytes = k;
-        const int32_t id = character_id(m, s + i, k, i == 0, i + k >= n);
-        if (id >= 0) {
-            cell(w, i, k, id);
-        } else if (m->fallback) {
-            for (int b = 0; b < k; b++) {
-                cell(w, i + b, 1, m->byte[s[i + b]]);
-            }
-        } else if (m->unknown >= 0) {
-            if (m->fuse && after_unknown && w->cells.n) {
-                w->cells.p[w->cells.n - 1].bytes += (uint32_t)k;
-            } else {
-                cell(w, i, k, m->unknown);
-            }
+    bool all = m->fallback;
+    for (int64_t i = 0; i < n && all; i++) {
+        all = m->byte[s[i]] >= 0;
+    }
+    return all;
+}
+
+/* Cells lie one behind the other, in the order in which `tokenizers` adds them: unknown characters behind those for
+ * which there are tokens of bytes. */
+static void begin_cells(eg__encoder *w, const eg__model *m, const uint8_t *s, int64_t n)
+{
+    const bool around = m->prefix.n || m->suffix.n;
+    int64_t at = 0, unknown = 0;
+    for (int64_t i = 0, bytes = 1; i < n; i += bytes) {
+        uint8_t c[4];
+        int k = 0;
+        if (!m->bytes) {
+            eg__character(s + i, &k);
+            bytes = k;
+        } else if (around) {
+            k = eg__put_character(c, eg__byte_character(s[i]));
         }
-        after_unknown = id < 0;
+        const int32_t id =
+            m->bytes && !around ? m->byte[s[i]] : character_id(m, m->bytes ? c : s + i, k, i == 0, i + bytes >= n);
+        const bool by_bytes = id < 0 && !m->bytes && eg__has_bytes(m, s + i, bytes);
+        if (unknown && (id >= 0 || (!by_bytes && !m->fuse))) {
+            cell(w, at, unknown, m->unknown);
+            at += unknown;
+            unknown = 0;
+        }
+        for (int64_t b = 0; b < bytes && by_bytes; b++) {
+            cell(w, at++, 1, m->byte[s[i + b]]);
+        }
+        if (id >= 0) {
+            cell(w, at, bytes, id);
+            at += bytes;
+        } else if (!by_bytes && m->unknown >= 0) {
+            unknown += bytes;
+        }
+    }
+    if (unknown) {
+        cell(w, at, unknown, m->unknown);
     }
 }
 
@@ -327,11 +335,7 @@ void eg__model_bpe(eg__encoder *w, const eg__model *m, const uint8_t *s, int64_t
         }
     }
     w->cells.n = 0;
-    if (m->bytes) {
-        begin_bytes(w, m, s, n);
-    } else {
-        begin_characters(w, m, s, n);
-    }
+    begin_cells(w, m, s, n);
     join(w, m, s);
     for (uint32_t i = 0; i < w->cells.n && !w->st; i++) {
         const eg__cell *c = &w->cells.p[i];

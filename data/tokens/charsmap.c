@@ -1,7 +1,5 @@
 /* charsmap.c - rules of SentencePiece's normalisers: a double array (S. Yata's darts-clone) of what is replaced, and
  * texts ended by 0 that replace it. */
-#include <stdlib.h>
-
 #include "data/tokens/tokens.h"
 
 struct eg__charsmap {
@@ -11,6 +9,32 @@ struct eg__charsmap {
     uint8_t data[];
 };
 
+static uint32_t offset(uint32_t unit)
+{
+    return (unit >> 10) << ((unit & (1u << 9)) >> 6);
+}
+
+/* Where the text is that replaces what led to the unit; -1: there is none. */
+static int64_t value_of(const eg__charsmap *m, uint32_t node)
+{
+    const uint32_t unit = m->unit[node], leaf = node ^ offset(unit);
+    return unit >> 8 & 1 && leaf < m->units && m->unit[leaf] >> 31 ? (int64_t)(m->unit[leaf] & 0x7fffffff) : -1;
+}
+
+/* Texts begin within the rules, and with a character. */
+static eg_status check_values(const char *op, const eg__charsmap *m)
+{
+    for (int64_t i = 0; i < m->units; i++) {
+        const int64_t at = value_of(m, (uint32_t)i);
+        if (at >= m->bytes || (at >= 0 && (m->text[at] & 0xc0) == 0x80)) {
+            return eg__fail(EG_EFORMAT, op,
+                            "a rule for characters is replaced by byte %lld of %lld, where no text begins",
+                            (long long)at, (long long)m->bytes);
+        }
+    }
+    return EG_OK;
+}
+
 eg__charsmap *eg__charsmap_new(const char *op, const void *data, int64_t bytes)
 {
     const uint8_t *s = data;
@@ -18,7 +42,7 @@ eg__charsmap *eg__charsmap_new(const char *op, const void *data, int64_t bytes)
     if (size < 4 || size % 4 || size > bytes - 5 || s[bytes - 1]) {
         return eg__fail_null(EG_EFORMAT, op, "the rules for characters are no double array with texts behind it");
     }
-    eg__charsmap *m = eg__malloc(sizeof *m + (size_t)bytes);
+    eg__charsmap *m = eg__counted_alloc(sizeof *m + (size_t)bytes);
     if (!m) {
         return eg__no_memory(op, bytes), NULL;
     }
@@ -31,17 +55,17 @@ eg__charsmap *eg__charsmap_new(const char *op, const void *data, int64_t bytes)
     m->bytes = bytes - 4 - size;
     memcpy(m->data + size, s + 4 + size, (size_t)m->bytes);
     m->text = m->data + size;
+    if (eg__check_text(op, "the replacement texts of the rules for characters", m->text, m->bytes, INT64_MAX) ||
+        check_values(op, m)) {
+        eg__charsmap_free(m);
+        return NULL;
+    }
     return m;
 }
 
 void eg__charsmap_free(eg__charsmap *m)
 {
-    free(m);
-}
-
-static uint32_t offset(uint32_t unit)
-{
-    return (unit >> 10) << ((unit & (1u << 9)) >> 6);
+    eg__counted_free(m);
 }
 
 const uint8_t *eg__charsmap_at(const eg__charsmap *m, const uint8_t *s, int64_t left, bool longest, int64_t *from,
@@ -54,19 +78,17 @@ const uint8_t *eg__charsmap_at(const eg__charsmap *m, const uint8_t *s, int64_t 
         if (node >= m->units || (m->unit[node] & 0x800000ffu) != s[i]) {
             break;
         }
-        const uint32_t unit = m->unit[node];
-        node ^= offset(unit);
-        if (unit >> 8 & 1 && node < m->units) {
-            const int64_t at = m->unit[node] & 0x7fffffff;
-            if (at < m->bytes) {
-                found = m->text + at;
-                *from = i + 1;
-                *n = (int64_t)strlen((const char *)found);
-            }
+        const int64_t at = value_of(m, node);
+        const bool whole = i + 1 == left || (s[i + 1] & 0xc0) != 0x80; /* not a part of a character */
+        node ^= offset(m->unit[node]);
+        if (at >= 0 && whole) {
+            found = m->text + at;
+            *from = i + 1;
             if (!longest) {
                 break;
             }
         }
     }
+    *n = found ? (int64_t)strlen((const char *)found) : 0;
     return found;
 }

@@ -1,6 +1,4 @@
 /* decode.c - ids back to text: tokens as they are written, changed by steps, joined. */
-#include <stdlib.h>
-
 #include "data/text/text.h"
 #include "data/tokens/tokens.h"
 #include "lib/core/device.h"
@@ -14,14 +12,14 @@ static eg_status grow(const char *op, eg__parts *p)
         return EG_OK;
     }
     const uint32_t room = p->part.room ? 2 * p->part.room : 64;
-    eg__extent *grown = eg__malloc(room * sizeof *grown);
+    eg__extent *grown = eg__counted_alloc(room * sizeof *grown);
     if (!grown) {
         return eg__no_memory(op, (int64_t)(room * sizeof *grown));
     }
     if (p->part.n) {
         memcpy(grown, p->part.p, p->part.n * sizeof *grown);
     }
-    free(p->part.p);
+    eg__counted_free(p->part.p);
     p->part.p = grown;
     p->part.room = room;
     return EG_OK;
@@ -39,11 +37,53 @@ static eg_status begin(const char *op, eg__parts *p)
 
 static eg_status more(const char *op, eg__parts *p, const void *s, int64_t n)
 {
-    if (p->text.n + n > INT32_MAX || !eg__bytes_add(&p->text, s, n)) {
+    const int64_t all = p->text.n + n;
+    if (p->most && all > p->most) {
+        return eg__fail(
+            EG_EINVAL, op,
+            "the decoders make more than %lld bytes of the tokens; the limit is %d times their length and %d",
+            (long long)p->most, EG__GROWTH, EG__GROWTH_FREE);
+    }
+    if (all > INT32_MAX || !eg__bytes_add(&p->text, s, n)) {
         return eg__no_memory(op, n);
     }
     p->part.p[p->part.n - 1].end += (uint32_t)n;
     return EG_OK;
+}
+
+/* Bytes of what is no UTF-8 at s, up to where it could not become a character any more (Unicode, 3.9). */
+static int64_t bad_bytes(const uint8_t *s, int64_t n)
+{
+    const uint8_t a = s[0], b = n > 1 ? s[1] : 0;
+    const int64_t wants = a >= 0xc2 && a < 0xe0 ? 2 : a >= 0xe0 && a < 0xf0 ? 3 : a >= 0xf0 && a < 0xf5 ? 4 : 1;
+    const bool second = b >= (a == 0xe0   ? 0xa0
+                              : a == 0xf0 ? 0x90
+                                          : 0x80) &&
+                        b <= (a == 0xed   ? 0x9f
+                              : a == 0xf4 ? 0x8f
+                                          : 0xbf);
+    int64_t bytes = wants > 1 && second ? 2 : 1;
+    while (bytes > 1 && bytes < wants && bytes < n && (s[bytes] & 0xc0) == 0x80) {
+        bytes++;
+    }
+    return bytes;
+}
+
+/* Adds bytes to the last part, with U+FFFD for what is no UTF-8: one for each bad byte, or for all that could have been
+ * one character. */
+static eg_status more_mended(const char *op, eg__parts *p, const uint8_t *s, int64_t n, bool each)
+{
+    eg_status st = EG_OK;
+    for (int64_t i = 0, bytes; i < n && !st; i += bytes) {
+        bytes = eg__utf8_length((const char *)s + i, n - i);
+        if (bytes > 0) {
+            st = more(op, p, s + i, bytes);
+        } else {
+            bytes = each ? 1 : bad_bytes(s + i, n - i);
+            st = more(op, p, "\xef\xbf\xbd", 3);
+        }
+    }
+    return st;
 }
 
 static eg_status add(const char *op, eg__parts *p, const void *s, int64_t n)
@@ -123,44 +163,45 @@ eg_status eg__decode_wordpiece(const char *op, const eg__step *s, const eg__part
     }
     for (int k = 0; k < 2; k++) {
         eg__bytes_free(&two[k].text);
-        free(two[k].part.p);
+        eg__counted_free(two[k].part.p);
     }
     return st;
 }
 
-/* Characters of ByteLevel become their bytes; one part, in which what is no UTF-8 is put right at the end. */
+/* Characters of ByteLevel become their bytes, of parts that have nothing else; one part. */
 eg_status eg__decode_bytes(const char *op, const eg__step *s, const eg__parts *from, eg__parts *to)
 {
     (void)s;
-    eg_status st = begin(op, to);
-    for (uint32_t i = 0; i < from->part.n && !st; i++) {
+    eg__bytes all = {0};
+    bool good = true;
+    for (uint32_t i = 0; i < from->part.n && good; i++) {
         int64_t n;
         const uint8_t *p = part(from, i, &n);
-        bool all = true;
-        for (int64_t k = 0; k < n && all;) {
-            int bytes;
-            all = eg__character_byte(eg__character(p + k, &bytes)) >= 0;
-            k += bytes;
+        const int64_t before = all.n;
+        int bytes, b = 0;
+        for (int64_t k = 0; k < n && good && b >= 0; k += bytes) {
+            b = eg__character_byte(eg__character(p + k, &bytes));
+            good = b < 0 || eg__bytes_add(&all, &(uint8_t){(uint8_t)b}, 1);
         }
-        for (int64_t k = 0; k < n && !st;) {
-            int bytes;
-            const int b = eg__character_byte(eg__character(p + k, &bytes));
-            st = all ? more(op, to, &(uint8_t){(uint8_t)b}, 1) : more(op, to, p + k, bytes);
-            k += bytes;
+        if (b < 0 && good) {
+            all.n = before;
+            good = eg__bytes_add(&all, p, n);
         }
     }
+    eg_status st = good ? begin(op, to) : eg__no_memory(op, all.n);
+    st = st ? st : more_mended(op, to, all.p, all.n, false);
+    eg__bytes_free(&all);
     return st;
 }
 
-/* text: stands for blanks; a: the first part loses the one it begins with. */
+/* text: stands for blanks; a: the first part loses all of them. */
 eg_status eg__decode_metaspace(const char *op, const eg__step *s, const eg__parts *from, eg__parts *to)
 {
     eg_status st = EG_OK;
     for (uint32_t i = 0; i < from->part.n && !st; i++) {
         int64_t n;
         const uint8_t *p = part(from, i, &n);
-        const int64_t skip = !i && s->a && begins_with(p, n, &s->text) ? s->text.n : 0;
-        st = replaced(op, to, p + skip, n - skip, &s->text, " ", 1);
+        st = replaced(op, to, p, n, &s->text, " ", i || !s->a);
     }
     return st;
 }
@@ -227,35 +268,53 @@ eg_status eg__decode_fallback(const char *op, const eg__step *s, const eg__parts
     return st;
 }
 
-/* SentencePiece's: <0x..> as bytes, text for blanks, none at the begin (a), `more` for what is unknown. */
+static eg_status more_blanks(const char *op, eg__parts *to, const uint8_t *p, int64_t n, const eg__string *mark)
+{
+    eg_status st = EG_OK;
+    int64_t done = 0;
+    for (int64_t k = 0; k < n && !st;) {
+        if (begins_with(p + k, n - k, mark)) {
+            st = more(op, to, p + done, k - done);
+            st = st ? st : more(op, to, " ", 1);
+            done = k += mark->n;
+        } else {
+            k++;
+        }
+    }
+    return st ? st : more(op, to, p + done, n - done);
+}
+
+/* SentencePiece's: <0x..> as bytes, text for blanks, `more` for what is unknown. The text loses the blank it begins
+ * with (a), or one from each piece as long as it is empty (b). */
 eg_status eg__decode_pieces(const char *op, const eg__step *s, const eg__parts *from, eg__parts *to)
 {
     eg_status st = begin(op, to);
-    bool first = s->a;
-    for (uint32_t i = 0; i < from->part.n && !st; i++) {
-        int64_t n;
-        const uint8_t *p = part(from, i, &n);
-        const int b = byte_of(p, n);
+    eg__bytes run = {0};
+    bool at_begin = true, lost = false;
+    for (uint32_t i = 0; i <= from->part.n && !st; i++) {
+        int64_t n = 0;
+        const uint8_t *p = i < from->part.n ? part(from, i, &n) : NULL;
+        const int b = p ? byte_of(p, n) : -1;
         if (b >= 0) {
-            st = more(op, to, &(uint8_t){(uint8_t)b}, 1);
-        } else if (n == s->more.n && begins_with(p, n, &s->more)) {
-            st = more(op, to, p, n);
-        } else {
-            const int64_t skip = first && begins_with(p, n, &s->text) ? s->text.n : 0;
-            int64_t done = skip;
-            for (int64_t k = skip; k < n && !st;) {
-                if (begins_with(p + k, n - k, &s->text)) {
-                    st = more(op, to, p + done, k - done);
-                    st = st ? st : more(op, to, " ", 1);
-                    done = k += s->text.n;
-                } else {
-                    k++;
-                }
-            }
-            st = st ? st : more(op, to, p + done, n - done);
+            st = eg__bytes_add(&run, &(uint8_t){(uint8_t)b}, 1) ? EG_OK : eg__no_memory(op, run.n);
+            continue;
         }
-        first = false;
+        st = more_mended(op, to, run.p, run.n, true);
+        run.n = 0;
+        at_begin = at_begin && !lost && !to->text.n;
+        if (st || !p) {
+            continue;
+        }
+        if (n == s->more.n && begins_with(p, n, &s->more)) {
+            st = more(op, to, p, n);
+            continue;
+        }
+        const bool loses = at_begin && (s->a || s->b) && begins_with(p, n, &s->text);
+        const int64_t skip = loses ? s->text.n : 0;
+        lost = loses && !s->b;
+        st = more_blanks(op, to, p + skip, n - skip, &s->text);
     }
+    eg__bytes_free(&run);
     return st;
 }
 
@@ -265,16 +324,24 @@ eg_status eg__decode_fuse(const char *op, const eg__step *s, const eg__parts *fr
     return add(op, to, from->text.p, from->text.n);
 }
 
-/* pattern, literal: becomes `more`. */
+/* pattern: becomes `more`. */
 eg_status eg__decode_replace(const char *op, const eg__step *s, const eg__parts *from, eg__parts *to)
 {
-    const eg__string what = {s->pattern->text, s->pattern->bytes};
-    eg_status st = EG_OK;
+    eg__encoder *w = eg__encoder_take(s->of);
+    eg_status st = w ? EG_OK : eg__no_memory(op, (int64_t)sizeof *w);
     for (uint32_t i = 0; i < from->part.n && !st; i++) {
-        int64_t n;
+        int64_t n, done = 0;
         const uint8_t *p = part(from, i, &n);
-        st = replaced(op, to, p, n, &what, s->more.s, s->more.n);
+        eg__matches m = EG__MATCHES;
+        st = begin(op, to);
+        while (!st && eg__next_match(w, s->pattern, p, n, &m)) {
+            st = more(op, to, p + done, m.begin - done);
+            st = st ? st : more(op, to, s->more.s, s->more.n);
+            done = m.end;
+        }
+        st = st ? st : w->st ? eg__fail(w->st, op, "%s", w->words) : more(op, to, p + done, n - done);
     }
+    eg__encoder_give(w);
     return st;
 }
 
@@ -386,21 +453,11 @@ eg_status eg__decode_subtokens(const char *op, const eg__step *s, const eg__part
         was = is;
     }
     eg__bytes_free(&words.text);
-    free(words.part.p);
+    eg__counted_free(words.part.p);
     return st;
 }
 
 /* ---- all of it ------------------------------------------------------------------------------------------------- */
-
-static bool is_special(const eg_tokenizer *t, int64_t id)
-{
-    for (uint32_t i = 0; i < t->added.n; i++) {
-        if (t->added.p[i].id == id) {
-            return t->added.p[i].special;
-        }
-    }
-    return false;
-}
 
 /* Of a model of SentencePiece; they have no text. */
 static bool is_control(const eg_tokenizer *t, int64_t id)
@@ -420,43 +477,12 @@ static eg_status spell(const char *op, const eg_tokenizer *t, const eg_tensor *i
         } else if (t->model.type && t->model.type[id] == EG__UNKNOWN_PIECE) {
             const eg__string *surface = &t->decode.p[0].more;
             st = add(op, to, surface->s, surface->n);
-        } else if (!(skip && is_special(t, id)) && !is_control(t, id)) {
+        } else if (!(skip && t->special[id]) && !is_control(t, id)) {
             const eg__extent at = t->vocab.piece.p[id];
             st = add(op, to, s, at.end - at.begin);
         }
     }
     return st;
-}
-
-/* The bytes, with U+FFFD for what is no UTF-8: one for each longest beginning of a character (Unicode, 3.9). */
-static eg_status mend(const char *op, const eg__parts *from, eg__bytes *out)
-{
-    const uint8_t *s = from->text.p;
-    const int64_t n = from->text.n;
-    for (int64_t i = 0; i < n;) {
-        int64_t bytes = s[i] < 0x80 ? 1 : eg__utf8_length((const char *)s + i, n - i);
-        const bool good = bytes > 0;
-        if (!good) {
-            /* how much of it might have become a character */
-            const uint8_t a = s[i], b = i + 1 < n ? s[i + 1] : 0;
-            const int64_t wants = a >= 0xc2 && a < 0xe0 ? 2 : a >= 0xe0 && a < 0xf0 ? 3 : a >= 0xf0 && a < 0xf5 ? 4 : 1;
-            const bool second = b >= (a == 0xe0   ? 0xa0
-                                      : a == 0xf0 ? 0x90
-                                                  : 0x80) &&
-                                b <= (a == 0xed   ? 0x9f
-                                      : a == 0xf4 ? 0x8f
-                                                  : 0xbf);
-            bytes = wants > 1 && second ? 2 : 1;
-            while (bytes > 1 && bytes < wants && i + bytes < n && (s[i + bytes] & 0xc0) == 0x80) {
-                bytes++;
-            }
-        }
-        if (!(good ? eg__bytes_add(out, s + i, bytes) : eg__bytes_add(out, "\xef\xbf\xbd", 3))) {
-            return eg__no_memory(op, n);
-        }
-        i += bytes;
-    }
-    return EG_OK;
 }
 
 eg_tensor *eg_tokenizer_decode_with(const eg_tokenizer *t, eg_tensor *ids, const eg_detokenize_options *options)
@@ -476,7 +502,6 @@ eg_tensor *eg_tokenizer_decode_with(const eg_tokenizer *t, eg_tensor *ids, const
     }
     eg__parts parts[2];
     memset(parts, 0, sizeof parts);
-    eg__bytes text = {0};
     int k = 0;
     eg_scope scope = eg_scope_push();
     eg_tensor *dense = scope.depth ? eg_contiguous(ids) : NULL;
@@ -484,17 +509,16 @@ eg_tensor *eg_tokenizer_decode_with(const eg_tokenizer *t, eg_tensor *ids, const
     if (scope.depth) {
         eg_scope_pop(scope, NULL);
     }
+    parts[0].most = parts[1].most = eg__growth_most(parts[0].text.n);
     for (uint32_t i = 0; i < t->decode.n && !st; i++) {
         clear(&parts[!k]);
         st = t->decode.p[i].decode(op, &t->decode.p[i], &parts[k], &parts[!k]);
         k = !k;
     }
-    st = st ? st : mend(op, &parts[k], &text);
-    eg_tensor *made = st ? NULL : eg__bytes_tensor(text.p, text.n);
-    eg__bytes_free(&text);
+    eg_tensor *made = st ? NULL : eg__bytes_tensor(parts[k].text.p, parts[k].text.n);
     for (int i = 0; i < 2; i++) {
         eg__bytes_free(&parts[i].text);
-        free(parts[i].part.p);
+        eg__counted_free(parts[i].part.p);
     }
     return made;
 }

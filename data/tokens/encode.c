@@ -1,6 +1,4 @@
 /* encode.c - texts to rows of ids: cut, framed, padded. */
-#include <stdlib.h>
-
 #include "data/text/text.h"
 #include "data/tokens/tokens.h"
 #include "lib/core/device.h"
@@ -49,7 +47,7 @@ static void tokenize(void *ctx, int64_t begin, int64_t end)
         q->st = w->st;
         memcpy(q->words, w->words, sizeof q->words);
         q->n = w->tokens.n;
-        q->p = q->n && !q->st ? eg__malloc((size_t)q->n * sizeof *q->p) : NULL;
+        q->p = q->n && !q->st ? eg__counted_alloc((size_t)q->n * sizeof *q->p) : NULL;
         if (q->p) {
             memcpy(q->p, w->tokens.p, (size_t)q->n * sizeof *q->p);
         } else if (q->n && !q->st) {
@@ -88,14 +86,14 @@ static eg_status add_row(job *j, const row *r)
 {
     if (j->nrows == j->room) {
         const int64_t room = j->room ? 2 * j->room : j->n + 1;
-        row *grown = eg__malloc((size_t)room * sizeof *grown);
+        row *grown = eg__counted_alloc((size_t)room * sizeof *grown);
         if (!grown) {
             return eg__no_memory(j->op, room * (int64_t)sizeof *grown);
         }
         if (j->nrows) {
             memcpy(grown, j->rows, (size_t)j->nrows * sizeof *grown);
         }
-        free(j->rows);
+        eg__counted_free(j->rows);
         j->rows = grown;
         j->room = room;
     }
@@ -303,8 +301,8 @@ static eg_status check_options(job *j)
 static eg_status encode_texts(job *j, eg_tensor *const *texts)
 {
     eg_status st = check_options(j);
-    j->texts = eg__malloc((size_t)(j->n + 1) * sizeof(eg_tensor *));
-    j->of = eg__malloc((size_t)(j->n + 1) * sizeof *j->of);
+    j->texts = eg__counted_alloc((size_t)(j->n + 1) * sizeof(eg_tensor *));
+    j->of = eg__counted_alloc((size_t)(j->n + 1) * sizeof *j->of);
     if (j->of) {
         memset(j->of, 0, (size_t)(j->n + 1) * sizeof *j->of);
     }
@@ -334,11 +332,11 @@ static eg_tokens encode(job *j, eg_tensor *const *texts, bool rows)
     eg_status st = encode_texts(j, texts);
     r = st ? r : make(j, rows);
     for (int64_t i = 0; i < j->n && j->of; i++) {
-        free(j->of[i].p);
+        eg__counted_free(j->of[i].p);
     }
-    free(j->of);
-    free(j->texts);
-    free(j->rows);
+    eg__counted_free(j->of);
+    eg__counted_free(j->texts);
+    eg__counted_free(j->rows);
     eg_tensor *out[] = {r.ids, r.offsets, r.types, r.words, r.texts, r.special, r.mask};
     return eg_scope_pop_n(scope, out, EG__COUNT(out)) || !r.ids
                ? (eg_tokens){0}

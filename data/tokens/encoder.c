@@ -1,6 +1,4 @@
 /* encoder.c - a text's way to tokens: added tokens, normalisers, splitters, the model. */
-#include <stdlib.h>
-
 #include "data/tokens/tokens.h"
 #include "lib/io/file.h"
 
@@ -15,7 +13,7 @@ eg__encoder *eg__encoder_take(const eg_tokenizer *t)
         own->idle = w->next_idle;
     }
     pthread_mutex_unlock(&own->lock);
-    if (!w && (w = eg__malloc(sizeof *w))) {
+    if (!w && (w = eg__counted_alloc(sizeof *w))) {
         memset(w, 0, sizeof *w);
         w->t = t;
     }
@@ -29,6 +27,7 @@ void eg__encoder_give(eg__encoder *w)
     }
     eg_tokenizer *t = (eg_tokenizer *)w->t;
     w->st = EG_OK;
+    w->most = w->done = 0;
     w->tokens.n = w->pieces.n = w->next.n = w->c.n = w->change.n = 0;
     pthread_mutex_lock(&t->lock);
     w->next_idle = t->idle;
@@ -40,19 +39,19 @@ void eg__encoder_free(eg__encoder *w)
 {
     eg__line *lines[] = {&w->line, &w->other, &w->escaped};
     for (int i = 0; i < EG__COUNT(lines); i++) {
-        free(lines[i]->s);
-        free(lines[i]->at);
+        eg__counted_free(lines[i]->s);
+        eg__counted_free(lines[i]->at);
     }
-    free(w->pieces.p);
-    free(w->next.p);
-    free(w->tokens.p);
-    free(w->c.p);
-    free(w->change.p);
-    free(w->cells.p);
-    free(w->heap.p);
+    eg__counted_free(w->pieces.p);
+    eg__counted_free(w->next.p);
+    eg__counted_free(w->tokens.p);
+    eg__counted_free(w->c.p);
+    eg__counted_free(w->change.p);
+    eg__counted_free(w->cells.p);
+    eg__counted_free(w->heap.p);
     eg__regex_match_free(w->match);
     eg__memo_free(w->memo);
-    free(w);
+    eg__counted_free(w);
 }
 
 /* ---- added tokens in a text ---------------------------------------------------------------------- */
@@ -63,15 +62,17 @@ static bool is_word(const uint8_t *s)
     return eg__class_at(s, &n) & EG__WORD;
 }
 
-/* The longest added token at i, with the blanks it takes in [*begin, *end); -1: none. */
+/* The longest added token that begins at i, with the blanks it takes in [*begin, *end); -1: none, or one that does not
+ * count here. *next: where the search goes on, after a token even if it did not count. */
 static int32_t added_at(const eg__encoder *w, const eg__trie *of, const uint8_t *s, int64_t n, int64_t i, int64_t done,
-                        bool plain, int64_t *begin, int64_t *end)
+                        bool plain, int64_t *begin, int64_t *end, int64_t *next)
 {
     int32_t node = 0, found = -1;
+    *next = i + 1;
     for (int64_t k = i; k < n && (node = eg__trie_step(of, node, s[k])) >= 0; k++) {
         if (of->node[node].value >= 0) {
             found = of->node[node].value;
-            *end = k + 1;
+            *next = k + 1;
         }
     }
     if (found < 0) {
@@ -79,13 +80,14 @@ static int32_t added_at(const eg__encoder *w, const eg__trie *of, const uint8_t 
     }
     const eg__added *a = &w->t->added.p[found];
     const bool inside =
-        a->single_word && ((i > 0 && is_word(s + eg__character_before(s, i))) || (*end < n && is_word(s + *end)));
+        a->single_word && ((i > 0 && is_word(s + eg__character_before(s, i))) || (*next < n && is_word(s + *next)));
     if (inside || (plain && a->special)) {
         return -1;
     }
     *begin = i;
+    *end = *next;
     int bytes;
-    for (int64_t at; a->left && *begin > done; *begin = at) {
+    for (int64_t at; a->left && *begin > 0; *begin = at) {
         at = eg__character_before(s, *begin);
         if (!(eg__class_at(s + at, &bytes) & EG__BLANK)) {
             break;
@@ -94,6 +96,7 @@ static int32_t added_at(const eg__encoder *w, const eg__trie *of, const uint8_t 
     while (a->right && *end < n && eg__class_at(s + *end, &bytes) & EG__BLANK) {
         *end += bytes;
     }
+    *begin = a->left ? eg__min(eg__max(*begin, done), *end) : *begin;
     return found;
 }
 
@@ -104,8 +107,8 @@ static void find_behind(eg__encoder *w, bool plain)
     const eg__line *l = &w->line;
     int64_t done = 0;
     w->pieces.n = 0;
-    for (int64_t i = 0, begin, end; of->node && i < l->n && !w->st; i++) {
-        int32_t found = added_at(w, of, l->s, l->n, i, done, plain, &begin, &end);
+    for (int64_t i = 0, begin, end, next; of->node && i < l->n && !w->st; i = next) {
+        int32_t found = added_at(w, of, l->s, l->n, i, done, plain, &begin, &end, &next);
         if (found < 0 || !EG__ROOM(w, w->pieces, 2)) {
             continue;
         }
@@ -114,7 +117,6 @@ static void find_behind(eg__encoder *w, bool plain)
         }
         w->pieces.p[w->pieces.n++] = (eg__piece){(uint32_t)begin, (uint32_t)end, found};
         done = end;
-        i = end - 1;
     }
     if (done < l->n && EG__ROOM(w, w->pieces, 1)) {
         w->pieces.p[w->pieces.n++] = (eg__piece){(uint32_t)done, (uint32_t)l->n, -1};
@@ -200,6 +202,7 @@ static void cut(eg__encoder *w, const uint8_t *s, int64_t n, uint32_t base, bool
         }
         w->words_so_far++;
     }
+    w->done += w->line.n;
 }
 
 /* Whether all of it is UTF-8, or the encoder fails with the place. */
@@ -233,8 +236,10 @@ void eg__tokenize(eg__encoder *w, const uint8_t *s, int64_t n, bool plain)
         eg__encoder_fail(w, EG_EINVAL, "a text of %lld bytes is too long", (long long)n);
         return;
     }
-    for (int64_t i = 0, begin, end; t->before.node && !t->whole && i < n && !w->st; i++) {
-        int32_t found = t->first[s[i]] ? added_at(w, &t->before, s, n, i, done, plain, &begin, &end) : -1;
+    w->most = eg__growth_most(n);
+    for (int64_t i = 0, begin, end, next; t->before.node && !t->whole && i < n && !w->st; i = next) {
+        next = i + 1;
+        int32_t found = t->first[s[i]] ? added_at(w, &t->before, s, n, i, done, plain, &begin, &end, &next) : -1;
         if (found < 0) {
             continue;
         }
@@ -250,7 +255,6 @@ void eg__tokenize(eg__encoder *w, const uint8_t *s, int64_t n, bool plain)
             }
         }
         done = end;
-        i = end - 1;
     }
     if (done < n && !w->st) {
         cut(w, s + done, n - done, (uint32_t)done, plain);

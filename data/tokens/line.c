@@ -1,7 +1,6 @@
 /* line.c - a text under way: bytes, and the places in the original that they stand for. */
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "data/tokens/tokens.h"
 
@@ -24,7 +23,7 @@ bool eg__encoder_room(eg__encoder *w, void *array, uint32_t *room, uint64_t need
     void *p = NULL;
     void *old = *(void **)array;
     if (!w->st && more <= UINT32_MAX) {
-        p = eg__malloc(more * element);
+        p = eg__counted_alloc(more * element);
     }
     if (!p) {
         eg__encoder_fail(w, EG_ENOMEM, "%llu bytes", (unsigned long long)(more * element));
@@ -33,7 +32,7 @@ bool eg__encoder_room(eg__encoder *w, void *array, uint32_t *room, uint64_t need
     if (*room) {
         memcpy(p, old, *room * element);
     }
-    free(old);
+    eg__counted_free(old);
     *(void **)array = p;
     *room = (uint32_t)more;
     return true;
@@ -41,11 +40,18 @@ bool eg__encoder_room(eg__encoder *w, void *array, uint32_t *room, uint64_t need
 
 bool eg__line_room(eg__encoder *w, eg__line *l, int64_t n)
 {
+    if (w->most && n > w->most - w->done) {
+        eg__encoder_fail(w, EG_EINVAL,
+                         "the steps of the tokenizer make more than %lld bytes of the text; the limit is %d times its "
+                         "length and %d",
+                         (long long)w->most, EG__GROWTH, EG__GROWTH_FREE);
+        return false;
+    }
     if (n <= l->room) {
         return true;
     }
     int64_t room = eg__max(eg__max(n, 2 * l->room), EG__START_CAPACITY);
-    uint8_t *s = room <= UINT32_MAX && !w->st ? eg__malloc((size_t)room) : NULL;
+    uint8_t *s = room <= UINT32_MAX && !w->st ? eg__counted_alloc((size_t)room) : NULL;
     if (!s) {
         eg__encoder_fail(w, EG_ENOMEM, "%lld bytes", (long long)room);
         return false;
@@ -53,7 +59,7 @@ bool eg__line_room(eg__encoder *w, eg__line *l, int64_t n)
     if (l->n) {
         memcpy(s, l->s, (size_t)l->n);
     }
-    free(l->s);
+    eg__counted_free(l->s);
     l->s = s;
     l->room = room;
     return true;
@@ -65,7 +71,7 @@ static bool places_room(eg__encoder *w, eg__line *l, int64_t n)
         return true;
     }
     int64_t room = eg__max(eg__max(n, 2 * l->at_room), EG__START_CAPACITY);
-    eg__extent *at = room <= UINT32_MAX && !w->st ? eg__malloc((size_t)room * sizeof *at) : NULL;
+    eg__extent *at = room <= UINT32_MAX && !w->st ? eg__counted_alloc((size_t)room * sizeof *at) : NULL;
     if (!at) {
         eg__encoder_fail(w, EG_ENOMEM, "%lld bytes", (long long)(room * (int64_t)sizeof *at));
         return false;
@@ -73,7 +79,7 @@ static bool places_room(eg__encoder *w, eg__line *l, int64_t n)
     if (l->n && l->at_room) {
         memcpy(at, l->at, (size_t)eg__min(l->n, l->at_room) * sizeof *at);
     }
-    free(l->at);
+    eg__counted_free(l->at);
     l->at = at;
     l->at_room = room;
     return true;
@@ -127,6 +133,7 @@ void eg__line_begin(eg__encoder *w, int64_t n)
 {
     eg__line_spread(w);
     w->other.n = 0;
+    n = w->most ? eg__min(n, w->most - w->done) : n; /* n is an estimate */
     if (eg__line_room(w, &w->other, n)) {
         places_room(w, &w->other, n);
     }

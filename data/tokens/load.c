@@ -1,5 +1,4 @@
 /* load.c - a tokenizer from a file, by what the file is. */
-#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "data/tokens/tokens.h"
@@ -32,7 +31,7 @@ static eg_tokenizer *of_file(const char *path)
     if (eg__source_open(&s, op, path)) {
         return NULL;
     }
-    char *data = s.size <= MOST_FILE ? eg__malloc((size_t)s.size + 1) : NULL;
+    char *data = s.size <= MOST_FILE ? eg__counted_alloc((size_t)s.size + 1) : NULL;
     eg_status st = s.size > MOST_FILE ? eg__source_bad(&s, 0, "a tokenizer has %d bytes at most", MOST_FILE)
                    : !data            ? eg__no_memory(op, s.size)
                                       : eg__source_read(&s, 0, data, s.size);
@@ -48,7 +47,7 @@ static eg_tokenizer *of_file(const char *path)
             : text                                    ? of_words(path)
                                                       : eg__tokenizer_of_model(op, data, n);
     }
-    free(data);
+    eg__counted_free(data);
     return t;
 }
 

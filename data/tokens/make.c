@@ -188,8 +188,11 @@ eg_status eg__merge_add(const char *op, eg_tokenizer *t, const char *a, int64_t 
 {
     eg__model *m = &t->model;
     const int32_t left = eg__trie_find(&m->trie, a, na), right = eg__trie_find(&m->trie, b, nb);
-    const int64_t skip =
-        m->prefix.n && nb >= m->prefix.n && !memcmp(b, m->prefix.s, (size_t)m->prefix.n) ? m->prefix.n : 0;
+    const int64_t skip = m->prefix.n;
+    if (nb < skip || (skip && memcmp(b, m->prefix.s, (size_t)skip))) {
+        return eg__fail(EG_EFORMAT, op, "merge %u, \"%.*s %.*s\": the second piece does not begin with \"%.20s\"",
+                        (unsigned)m->merges, (int)eg__min(na, 40), a, (int)eg__min(nb, 40), b, m->prefix.s);
+    }
     const int32_t node = eg__trie_walk(&m->trie, 0, a, na);
     const int32_t both = node >= 0 ? eg__trie_walk(&m->trie, node, b + skip, nb - skip) : -1;
     const int32_t id = both >= 0 ? m->trie.node[both].value : -1;

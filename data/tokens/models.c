@@ -1,17 +1,15 @@
 /* models.c - pieces to tokens: whole words, WordPiece, subtokens of tensor2tensor; and what was met lately. */
-#include <stdlib.h>
-
 #include "data/tokens/tokens.h"
 
 void eg__model_free(eg__model *m)
 {
     eg__trie_free(&m->trie);
-    free(m->prefix.s);
-    free(m->suffix.s);
-    free(m->unknown_text.s);
-    free(m->merge);
-    free(m->score);
-    free(m->type);
+    eg__counted_free(m->prefix.s);
+    eg__counted_free(m->suffix.s);
+    eg__counted_free(m->unknown_text.s);
+    eg__counted_free(m->merge);
+    eg__counted_free(m->score);
+    eg__counted_free(m->type);
     *m = (eg__model){0};
 }
 
@@ -33,7 +31,7 @@ struct eg__memo {
 
 void eg__memo_free(struct eg__memo *memo)
 {
-    free(memo);
+    eg__counted_free(memo);
 }
 
 static uint32_t hash_of(const uint8_t *s, int64_t n)
@@ -102,7 +100,7 @@ void eg__model_apply(eg__encoder *w, const eg__model *m, const uint8_t *s, int64
         return;
     }
     if (!w->memo) {
-        w->memo = eg__malloc(sizeof *w->memo);
+        w->memo = eg__counted_alloc(sizeof *w->memo);
         if (!w->memo) {
             eg__encoder_fail(w, EG_ENOMEM, "%zu bytes", sizeof *w->memo);
             return;

@@ -230,18 +230,19 @@ void eg__normal_blanks(eg__encoder *w, const eg__step *s)
 
 void eg__normal_replace(eg__encoder *w, const eg__step *s)
 {
-    int64_t begin = 0, end = 0, done = 0;
-    if (!s->pattern->scan(w, s->pattern, w->line.s, w->line.n, &begin, &end)) {
+    int64_t done = 0;
+    eg__matches m = EG__MATCHES;
+    if (!eg__next_match(w, s->pattern, w->line.s, w->line.n, &m)) {
         return;
     }
     eg__line_begin(w, w->line.n + s->more.n);
     bool more = true;
     while (more && !w->st) {
-        eg__line_copy(w, done, begin);
-        eg__extent at = end > 0 ? w->line.at[end - 1] : (eg__extent){w->line.base, w->line.base};
+        eg__line_copy(w, done, m.begin);
+        eg__extent at = m.end > 0 ? w->line.at[m.end - 1] : (eg__extent){w->line.base, w->line.base};
         eg__line_put(w, s->more.s, s->more.n, at);
-        done = begin = end;
-        more = s->pattern->scan(w, s->pattern, w->line.s, w->line.n, &begin, &end);
+        done = m.end;
+        more = eg__next_match(w, s->pattern, w->line.s, w->line.n, &m);
     }
     eg__line_copy(w, done, w->line.n);
     eg__line_end(w);

@@ -1,7 +1,5 @@
 /* pattern.c - what texts are searched for: bytes as they are, the regular expressions that most tokenizers have, by
  * hand; others in regex.c. */
-#include <stdlib.h>
-
 #include "data/tokens/tokens.h"
 
 /* Bytes of the run of characters with one of these classes, or with none of them, that begins at s. */
@@ -57,7 +55,8 @@ static bool scan_gpt2(eg__encoder *w, const eg__pattern *p, const uint8_t *s, in
     return true;
 }
 
-/* ---- words, and what is neither word nor blank ----------------------------------------------------------- */
+/* ---- words (in Rust's regex: with joiners), and what is neither word nor blank
+ * ----------------------------------------------------------- */
 
 static bool scan_words(eg__encoder *w, const eg__pattern *p, const uint8_t *s, int64_t n, int64_t *begin, int64_t *end)
 {
@@ -90,9 +89,31 @@ static const struct {
     eg__scan *scan;
 } known[] = {
     {EG__GPT2_PATTERN, scan_gpt2},
-    {"\\w+|[^\\w\\s]+", scan_words},
     {"\\s+", scan_blanks},
 };
+
+/* ---- one match after another ----------------------------------------------------------------------------- */
+
+bool eg__next_match(eg__encoder *w, const eg__pattern *p, const uint8_t *s, int64_t n, eg__matches *m)
+{
+    int bytes = 1;
+    while (n && m->from <= n) {
+        int64_t begin = m->from, end = m->from;
+        if (!p->scan(w, p, s, n, &begin, &end)) {
+            return false;
+        }
+        if (begin != end || end != m->last) {
+            *m = (eg__matches){.from = end, .last = end, .begin = begin, .end = end};
+            return true;
+        }
+        /* an empty match where the last one ended is none: look from the next character on */
+        if (m->from < n) {
+            eg__character(s + m->from, &bytes);
+        }
+        m->from += bytes;
+    }
+    return false;
+}
 
 /* ---- bytes as they are --------------------------------------------------------------------------------------- */
 
@@ -100,6 +121,10 @@ static bool scan_literal(eg__encoder *w, const eg__pattern *p, const uint8_t *s,
                          int64_t *end)
 {
     (void)w;
+    if (!p->bytes) {
+        *end = *begin;
+        return true;
+    }
     const uint8_t *at = s + *begin, *stop = s + n - p->bytes;
     while (at <= stop && (at = memchr(at, p->text[0], (size_t)(stop - at + 1))) &&
            memcmp(at, p->text, (size_t)p->bytes)) {
@@ -117,7 +142,10 @@ static bool scan_literal(eg__encoder *w, const eg__pattern *p, const uint8_t *s,
 
 static eg__pattern *pattern_new(const char *op, const char *text, int64_t bytes)
 {
-    eg__pattern *p = eg__malloc(sizeof *p + (size_t)bytes + 1);
+    if (eg__check_text(op, "a pattern", text, bytes, EG__TEXT_MOST)) {
+        return NULL;
+    }
+    eg__pattern *p = eg__counted_alloc(sizeof *p + (size_t)bytes + 1);
     if (!p) {
         return eg__no_memory(op, bytes), NULL;
     }
@@ -129,14 +157,25 @@ static eg__pattern *pattern_new(const char *op, const char *text, int64_t bytes)
 
 eg__pattern *eg__pattern_literal(const char *op, const char *text, int64_t bytes)
 {
-    if (bytes < 1) {
-        return eg__fail_null(EG_EFORMAT, op, "a pattern has no text");
-    }
     eg__pattern *p = pattern_new(op, text, bytes);
     if (p) {
         p->scan = scan_literal;
     }
     return p;
+}
+
+eg__pattern *eg__pattern_words(const char *op)
+{
+    eg__pattern *p = pattern_new(op, "\\w+|[^\\w\\s]+", 12);
+    if (p) {
+        p->scan = scan_words;
+    }
+    return p;
+}
+
+bool eg__is_pattern_words(const eg__pattern *p)
+{
+    return p->scan == scan_words;
 }
 
 eg__pattern *eg__pattern_new(const char *op, const char *text, int64_t bytes)
@@ -159,6 +198,6 @@ void eg__pattern_free(eg__pattern *p)
 {
     if (p) {
         eg__regex_free(p->code);
-        free(p);
+        eg__counted_free(p);
     }
 }

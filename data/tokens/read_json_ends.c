@@ -173,9 +173,8 @@ static eg_status decode_replace(eg__reading *r, const eg_json *j)
     if (!s || !(s->pattern = eg__pattern_in(r, j, "pattern"))) {
         return eg__why();
     }
-    return s->pattern->code
-               ? eg__fail(EG_EFORMAT, r->op, "a decoder that replaces by a regular expression is not known here")
-               : eg__string_in(r, j, "content", NULL, &s->more);
+    s->of = r->t;
+    return eg__string_in(r, j, "content", NULL, &s->more);
 }
 
 static eg_status decode_strip(eg__reading *r, const eg_json *j)

@@ -57,13 +57,12 @@ static eg_status model_words(eg__reading *r, const eg_json *j)
 /* Ids of <0x00> to <0xFF>. */
 void eg__model_fallback(eg__model *m)
 {
-    m->ready_bytes = true;
+    m->ready_bytes = true; /* all of them */
     for (int b = 0; b < 256; b++) {
         char text[8];
         m->byte[b] = eg__trie_find(&m->trie, text, snprintf(text, sizeof text, "<0x%02X>", b));
         m->ready_bytes &= m->byte[b] >= 0;
     }
-    m->fallback &= m->ready_bytes;
 }
 
 static eg_status merges(eg__reading *r, const eg_json *list)
@@ -107,6 +106,16 @@ static eg_status model_bpe(eg__reading *r, const eg_json *j)
     m->fallback = eg__flag_in(j, "byte_fallback", false);
     if (!st && r->bytes) {
         st = eg__bytes_model(r->op, r->t);
+    }
+    if (!st && m->fallback && (m->prefix.n || m->suffix.n || r->bytes)) {
+        bool all = r->bytes && !m->prefix.n && !m->suffix.n; /* then none is ever written as <0x..> */
+        for (int b = 0; b < 256; b++) {
+            all &= m->byte[b] >= 0;
+        }
+        m->fallback = false;
+        st = all ? EG_OK
+                 : eg__fail(EG_EFORMAT, r->op,
+                            "byte_fallback with ByteLevel, a prefix or a suffix of words is not supported");
     } else if (!st && m->fallback) {
         eg__model_fallback(m);
     }
@@ -116,7 +125,7 @@ static eg_status model_bpe(eg__reading *r, const eg_json *j)
 eg_status eg__model_scores(const char *op, eg_tokenizer *t)
 {
     eg__model *m = &t->model;
-    m->score = eg__malloc(((size_t)t->vocab.piece.n + 1) * sizeof *m->score);
+    m->score = eg__counted_alloc(((size_t)t->vocab.piece.n + 1) * sizeof *m->score);
     if (!m->score) {
         return eg__no_memory(op, t->vocab.piece.n);
     }

@@ -214,7 +214,7 @@ static eg_status split_whitespace(eg__reading *r, const eg_json *j)
     }
     s->behaviour = EG__REMOVED;
     s->d = true;
-    s->pattern = eg__pattern_new(r->op, "\\w+|[^\\w\\s]+", 12);
+    s->pattern = eg__pattern_words(r->op);
     return s->pattern ? EG_OK : eg__why();
 }
 

@@ -1,7 +1,6 @@
 /* read_model.c - models of SentencePiece (Kudo and Richardson 2018). */
 #include "data/readers/bytes.h"
 #include "data/tokens/tokens.h"
-#include "lib/io/file.h"
 
 #ifdef EG_HAVE_PROTOBUF
 #include "data/readers/protobuf.h"
@@ -16,14 +15,12 @@ static eg_status take_pieces(const char *op, eg_tokenizer *t, const EgSp__Model 
     for (size_t i = 0; i < file->n_pieces && !st; i++) {
         const char *s = file->pieces[i]->text;
         const int64_t n = s ? (int64_t)strlen(s) : 0;
-        st = !n                ? eg__fail(EG_EFORMAT, op, "piece %zu has no text", i)
-             : !eg__utf8(s, n) ? eg__fail(EG_EFORMAT, op, "piece %zu is no UTF-8", i)
-                               : eg__vocab_put(&t->vocab, op, (int64_t)i, s, n);
+        st = n ? eg__vocab_put(&t->vocab, op, (int64_t)i, s, n) : eg__fail(EG_EFORMAT, op, "piece %zu has no text", i);
     }
     st = st ? st : eg__model_trie(op, t);
     st = st ? st : eg__model_scores(op, t);
     eg__model *m = &t->model;
-    m->type = st ? NULL : eg__malloc(file->n_pieces + 1);
+    m->type = st ? NULL : eg__counted_alloc(file->n_pieces + 1);
     if (!m->type) {
         return st ? st : eg__no_memory(op, (int64_t)file->n_pieces);
     }
@@ -93,6 +90,7 @@ static eg_status take_steps(const char *op, eg_tokenizer *t, const EgSp__Normali
     }
     bytes->decode = eg__decode_pieces;
     bytes->a = before;
+    bytes->b = s->c;
     eg_status st = eg__string_set(&bytes->text, op, mark, sizeof mark - 1);
     const char *surface = training && training->unknown_surface ? training->unknown_surface : " \xe2\x81\x87 ";
     return st ? st : eg__string_set(&bytes->more, op, surface, (int64_t)strlen(surface));
@@ -115,7 +113,7 @@ static eg_status take_model(const char *op, eg_tokenizer *t, const EgSp__Trainin
     m->fallback = training && training->byte_fallback;
     if (m->fallback) {
         eg__model_fallback(m);
-        if (!m->fallback) {
+        if (!m->ready_bytes) {
             return eg__fail(EG_EFORMAT, op, "the model lacks pieces for bytes");
         }
     }

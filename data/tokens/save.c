@@ -1,6 +1,4 @@
 /* save.c - a tokenizer as a file that others read too. */
-#include <stdlib.h>
-
 #include "data/tokens/tokens.h"
 #include "lib/io/file.h"
 
@@ -65,7 +63,7 @@ static eg_status add_vocabulary(const eg_tokenizer *t, eg_json *model)
 static eg_status add_merges(const eg_tokenizer *t, eg_json *model)
 {
     const eg__model *m = &t->model;
-    const eg__merge **by_rank = eg__malloc((m->merges + 1) * sizeof(eg__merge *));
+    const eg__merge **by_rank = eg__counted_alloc((m->merges + 1) * sizeof(eg__merge *));
     eg_json *list = by_rank ? eg_json_add_array(model, "merges") : NULL;
     eg_status st = list ? EG_OK : by_rank ? eg__why() : eg__no_memory(op, m->merges);
     for (uint32_t i = 0; i < m->merges && by_rank; i++) {
@@ -87,7 +85,7 @@ static eg_status add_merges(const eg_tokenizer *t, eg_json *model)
             }
         }
     }
-    free((void *)by_rank);
+    eg__counted_free((void *)by_rank);
     return st;
 }
 
@@ -170,7 +168,7 @@ static eg_status add_split(const eg_tokenizer *t, eg_json *root)
         st = st ? st : eg_json_add_bool(bytes, "trim_offsets", true);
         return st ? st : eg_json_add_bool(bytes, "use_regex", false);
     }
-    if (s->pass == eg__split_pattern && strcmp(s->pattern->text, "\\w+|[^\\w\\s]+")) {
+    if (s->pass == eg__split_pattern && !eg__is_pattern_words(s->pattern)) {
         eg_json *j = typed(root, "pre_tokenizer", "Split");
         st = j ? add_pattern(j, s->pattern) : eg__why();
         st = st ? st : eg_json_add_text(j, "behavior", "Removed", 7);

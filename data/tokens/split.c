@@ -80,15 +80,14 @@ static void cut_by_pattern(cutter *k, const eg__pattern *p, const eg__piece *fro
 {
     const uint8_t *s = k->w->line.s + from->begin;
     const int64_t n = from->end - from->begin;
-    int64_t done = 0, begin = 0, end = 0;
-    while (done < n && p->scan(k->w, p, s, n, &begin, &end)) {
-        if (begin > done) {
-            feed(k, from->begin + done, from->begin + begin, false);
+    int64_t done = 0;
+    eg__matches m = EG__MATCHES;
+    while (eg__next_match(k->w, p, s, n, &m)) {
+        if (m.begin > done) {
+            feed(k, from->begin + done, from->begin + m.begin, false);
         }
-        if (end > begin) {
-            feed(k, from->begin + begin, from->begin + end, true);
-        }
-        done = begin = end;
+        feed(k, from->begin + m.begin, from->begin + m.end, true);
+        done = m.end;
     }
     if (done < n) {
         feed(k, from->begin + done, from->end, false);

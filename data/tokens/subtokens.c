@@ -57,9 +57,9 @@ eg_tokenizer *eg__tokenizer_of_subtokens(const char *op, const void *data, int64
         end = newline ? newline - s : bytes;
         int64_t n = end - at - (end > at && s[end - 1] == '\r');
         const bool quoted = n >= 3 && (s[at] == '\'' || s[at] == '"') && s[at + n - 1] == s[at];
-        st = !quoted ? eg__fail(EG_EFORMAT, op, "line %lld is no subtoken in quotes", (long long)id + 1)
-             : !eg__utf8(s + at + 1, n - 2) ? eg__fail(EG_EFORMAT, op, "line %lld is no UTF-8", (long long)id + 1)
-                                            : eg__vocab_put(&t->vocab, op, id++, s + at + 1, n - 2);
+        st = quoted ? eg__vocab_put(&t->vocab, op, id, s + at + 1, n - 2)
+                    : eg__fail(EG_EFORMAT, op, "line %lld is no subtoken in quotes", (long long)id + 1);
+        id++;
     }
     return t ? made(op, t, st) : NULL;
 }
@@ -239,7 +239,7 @@ static bool is_reserved(const candidate *c)
 static eg_status choose(learner *l, int64_t least, candidate **chosen, int64_t *n)
 {
     eg__words *w = &l->parts;
-    candidate *all = eg__malloc(((size_t)w->n + l->alphabet.n + 1) * sizeof *all);
+    candidate *all = eg__counted_alloc(((size_t)w->n + l->alphabet.n + 1) * sizeof *all);
     int64_t m = 0;
     if (!all) {
         return eg__no_memory(l->op, w->n);
@@ -278,7 +278,7 @@ static eg_status choose(learner *l, int64_t least, candidate **chosen, int64_t *
 /* The trie of the alphabet alone, or of what was chosen. */
 static eg_status relist(learner *l, const candidate *chosen, int64_t n)
 {
-    eg__trie_key *keys = eg__malloc(((size_t)eg__max(n, l->alphabet.n) + 1) * sizeof *keys);
+    eg__trie_key *keys = eg__counted_alloc(((size_t)eg__max(n, l->alphabet.n) + 1) * sizeof *keys);
     int64_t m = 0;
     if (!keys) {
         return eg__no_memory(l->op, n);
@@ -289,7 +289,7 @@ static eg_status relist(learner *l, const candidate *chosen, int64_t n)
     }
     eg__trie_free(&l->list);
     eg_status st = eg__trie_build(&l->list, l->op, keys, m);
-    free(keys);
+    eg__counted_free(keys);
     return st;
 }
 
@@ -299,7 +299,7 @@ static eg_status generate(learner *l, int64_t least, candidate **chosen, int64_t
     *chosen = NULL;
     eg_status st = relist(l, NULL, 0);
     for (int pass = 0; pass < PASSES && !st; pass++) {
-        free(*chosen);
+        eg__counted_free(*chosen);
         *chosen = NULL;
         st = count_parts(l);
         st = st ? st : choose(l, least, chosen, n);
@@ -339,7 +339,7 @@ static eg_status search(learner *l, const eg_subtokens_options *o, int64_t *best
         candidate *c;
         int64_t n = 0;
         eg_status st = generate(l, least, &c, &n);
-        free(c);
+        eg__counted_free(c);
         if (st) {
             return st;
         }
@@ -367,7 +367,7 @@ static eg_status learn(learner *l, eg_tokenizer *t, eg_tensor *const *texts, int
     st = st || least ? st : search(l, o, &least);
     st = st ? st : generate(l, least, &c, &count);
     st = st ? st : number(l->op, to, c, count);
-    free(c);
+    eg__counted_free(c);
     return st;
 }
 

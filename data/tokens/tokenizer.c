@@ -3,6 +3,7 @@
 
 #include "data/tokens/tokens.h"
 #include "lib/core/live.h"
+#include "lib/io/file.h"
 
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
@@ -12,7 +13,7 @@ static eg_status room(const char *op, void *array, uint32_t *room, uint64_t need
         return EG_OK;
     }
     const uint64_t more = need < 2 * (uint64_t)*room ? 2 * (uint64_t)*room : need < 8 ? 8 : need;
-    void *p = more <= INT32_MAX ? eg__malloc(more * element) : NULL;
+    void *p = more <= INT32_MAX ? eg__counted_alloc(more * element) : NULL;
     if (!p) {
         return eg__no_memory(op, (int64_t)(more * element));
     }
@@ -20,16 +21,36 @@ static eg_status room(const char *op, void *array, uint32_t *room, uint64_t need
     if (*room) {
         memcpy(p, *(void **)array, *room * element);
     }
-    free(*(void **)array);
+    eg__counted_free(*(void **)array);
     *(void **)array = p;
     *room = (uint32_t)more;
     return EG_OK;
 }
 #define ROOM(op, a, need) room(op, &(a).p, &(a).room, need, sizeof *(a).p)
 
+eg_status eg__check_text(const char *op, const char *what, const void *s, int64_t n, int64_t most)
+{
+    if (n > most) {
+        return eg__fail(EG_EFORMAT, op, "%s of %lld bytes, \"%.40s...\", is longer than the %lld that are supported",
+                        what, (long long)n, (const char *)s, (long long)most);
+    }
+    for (int64_t i = 0, bytes; i < n; i += bytes) {
+        bytes = eg__utf8_length((const char *)s + i, n - i);
+        if (bytes < 1) {
+            return eg__fail(EG_EFORMAT, op, "%s is not UTF-8: byte %lld of %lld is 0x%02x", what, (long long)i,
+                            (long long)n, ((const uint8_t *)s)[i]);
+        }
+    }
+    return EG_OK;
+}
+
 eg_status eg__string_set(eg__string *to, const char *op, const void *s, int64_t n)
 {
-    char *copy = eg__malloc((size_t)n + 1);
+    eg_status st = eg__check_text(op, "a text of a step", s, n, EG__TEXT_MOST);
+    if (st) {
+        return st;
+    }
+    char *copy = eg__counted_alloc((size_t)n + 1);
     if (!copy) {
         return eg__no_memory(op, n);
     }
@@ -37,7 +58,7 @@ eg_status eg__string_set(eg__string *to, const char *op, const void *s, int64_t 
         memcpy(copy, s, (size_t)n);
     }
     copy[n] = '\0';
-    free(to->s);
+    eg__counted_free(to->s);
     *to = (eg__string){copy, n};
     return EG_OK;
 }
@@ -50,12 +71,12 @@ eg__step *eg__steps_add(const char *op, eg__steps *steps)
 static void steps_free(eg__steps *steps)
 {
     for (uint32_t i = 0; i < steps->n; i++) {
-        free(steps->p[i].text.s);
-        free(steps->p[i].more.s);
+        eg__counted_free(steps->p[i].text.s);
+        eg__counted_free(steps->p[i].more.s);
         eg__pattern_free(steps->p[i].pattern);
         eg__charsmap_free(steps->p[i].map);
     }
-    free(steps->p);
+    eg__counted_free(steps->p);
 }
 
 /* ---- texts by number -------------------------------------------------------------------------- */
@@ -66,7 +87,8 @@ eg_status eg__vocab_put(eg__vocab *v, const char *op, int64_t id, const void *s,
         return eg__fail(EG_EFORMAT, op, "a token has the number %lld; the largest is %d", (long long)id,
                         EG__IDS_MOST - 1);
     }
-    eg_status st = ROOM(op, v->piece, (uint64_t)id + 1);
+    eg_status st = eg__check_text(op, "a token", s, n, EG__PIECE_MOST);
+    st = st ? st : ROOM(op, v->piece, (uint64_t)id + 1);
     if (st) {
         return st;
     }
@@ -93,7 +115,7 @@ eg_status eg__vocab_put(eg__vocab *v, const char *op, int64_t id, const void *s,
 eg_status eg__model_trie(const char *op, eg_tokenizer *t)
 {
     const eg__vocab *v = &t->vocab;
-    eg__trie_key *keys = eg__malloc(((size_t)v->piece.n + 1) * sizeof *keys);
+    eg__trie_key *keys = eg__counted_alloc(((size_t)v->piece.n + 1) * sizeof *keys);
     int64_t n = 0;
     if (!keys) {
         return eg__no_memory(op, v->piece.n);
@@ -112,7 +134,7 @@ eg_status eg__model_trie(const char *op, eg_tokenizer *t)
                           (const char *)a->s, a->value, b->value);
         }
     }
-    free(keys);
+    eg__counted_free(keys);
     return st;
 }
 
@@ -123,7 +145,7 @@ eg__added *eg__added_add(const char *op, eg_tokenizer *t, const char *s, int64_t
     if (n < 1) {
         return eg__fail_null(EG_EFORMAT, op, "the added token %d has no text", id);
     }
-    if (ROOM(op, t->added, (uint64_t)t->added.n + 1)) {
+    if (eg__check_text(op, "an added token", s, n, EG__PIECE_MOST) || ROOM(op, t->added, (uint64_t)t->added.n + 1)) {
         return NULL;
     }
     eg__added *a = &t->added.p[t->added.n];
@@ -138,7 +160,7 @@ eg__added *eg__added_add(const char *op, eg_tokenizer *t, const char *s, int64_t
 /* Of those that are looked for before the text is normalised, or behind that. */
 static eg_status added_trie(const char *op, eg_tokenizer *t, bool behind, eg__trie *to)
 {
-    eg__trie_key *keys = eg__malloc(((size_t)t->added.n + 1) * sizeof *keys);
+    eg__trie_key *keys = eg__counted_alloc(((size_t)t->added.n + 1) * sizeof *keys);
     int64_t n = 0;
     if (!keys) {
         return eg__no_memory(op, t->added.n);
@@ -150,7 +172,7 @@ static eg_status added_trie(const char *op, eg_tokenizer *t, bool behind, eg__tr
         }
     }
     eg_status st = n ? eg__trie_build(to, op, keys, n) : EG_OK;
-    free(keys);
+    eg__counted_free(keys);
     return st;
 }
 
@@ -167,6 +189,7 @@ static eg_status normalise_added(const char *op, eg_tokenizer *t)
         if (!w) {
             return eg__no_memory(op, (int64_t)sizeof *w);
         }
+        w->most = eg__growth_most(a->text.n);
         eg__line_set(w, (const uint8_t *)a->text.s, a->text.n, 0);
         for (uint32_t k = 0; k < t->normal.n && !w->st; k++) {
             t->normal.p[k].pass(w, &t->normal.p[k]);
@@ -220,9 +243,24 @@ static const struct {
     {EG_SPECIAL_EOS, "<|endoftext|>"},
 };
 
+static eg_status mark_specials(const char *op, eg_tokenizer *t)
+{
+    const size_t bytes = t->vocab.piece.n + (size_t)1;
+    t->special = eg__counted_alloc(bytes);
+    if (!t->special) {
+        return eg__no_memory(op, (int64_t)bytes);
+    }
+    memset(t->special, 0, bytes);
+    for (uint32_t i = 0; i < t->added.n; i++) {
+        t->special[t->added.p[i].id] |= t->added.p[i].special;
+    }
+    return EG_OK;
+}
+
 eg_status eg__tokenizer_finish(const char *op, eg_tokenizer *t)
 {
-    eg_status st = normalise_added(op, t);
+    eg_status st = mark_specials(op, t);
+    st = st ? st : normalise_added(op, t);
     st = st ? st : added_trie(op, t, false, &t->before);
     st = st ? st : added_trie(op, t, true, &t->behind);
     for (uint32_t i = 0; i < t->added.n; i++) {
@@ -298,12 +336,12 @@ eg_status eg_tokenizer_frame(eg_tokenizer *t, const char *single, const char *pa
     eg_status st = read_frame(op, t, single, false, &one);
     st = st ? st : read_frame(op, t, pair ? pair : "$A $B:1", true, &two);
     if (st) {
-        free(one.p);
-        free(two.p);
+        eg__counted_free(one.p);
+        eg__counted_free(two.p);
         return st;
     }
-    free(t->single.p);
-    free(t->pair.p);
+    eg__counted_free(t->single.p);
+    eg__counted_free(t->pair.p);
     t->single = one;
     t->pair = two;
     return EG_OK;
@@ -343,16 +381,17 @@ void eg_tokenizer_free(eg_tokenizer *t)
     }
     pthread_mutex_destroy(&t->lock);
     eg__bytes_free(&t->vocab.text);
-    free(t->vocab.piece.p);
+    eg__counted_free(t->vocab.piece.p);
     steps_free(&t->normal);
     steps_free(&t->split);
     steps_free(&t->decode);
     for (uint32_t i = 0; i < t->added.n; i++) {
-        free(t->added.p[i].text.s);
+        eg__counted_free(t->added.p[i].text.s);
     }
-    free(t->added.p);
-    free(t->single.p);
-    free(t->pair.p);
+    eg__counted_free(t->added.p);
+    eg__counted_free(t->special);
+    eg__counted_free(t->single.p);
+    eg__counted_free(t->pair.p);
     eg__trie_free(&t->before);
     eg__trie_free(&t->behind);
     eg__model_free(&t->model);

@@ -14,6 +14,7 @@
 #include "data/readers/bytes.h"
 #include "data/tokens/trie.h"
 #include "data/tokens/unicode.h"
+#include "lib/core/counted.h"
 
 typedef struct eg__step eg__step;
 typedef struct eg__encoder eg__encoder;
@@ -71,8 +72,9 @@ struct eg__encoder {
     EG__ARRAY(int32_t) change;
     EG__ARRAY(eg__cell) cells; /* of a model */
     EG__ARRAY(uint64_t) heap;
-    eg__line escaped;  /* of subtokens */
-    uint32_t consumed; /* by SentencePiece's normaliser: where what is left of the text ends */
+    eg__line escaped;   /* of subtokens */
+    int64_t most, done; /* bytes that all lines of the text may have, 0: any number; of those that are finished */
+    uint32_t consumed;  /* by SentencePiece's normaliser: where what is left of the text ends */
     int32_t words_so_far;
     void *match; /* PCRE2's */
     struct eg__memo *memo;
@@ -86,6 +88,14 @@ bool eg__encoder_room(eg__encoder *w, void *array, uint32_t *room, uint64_t need
 #define EG__ROOM(w, a, more)                 \
     ((a).n + (uint64_t)(more) <= (a).room || \
      eg__encoder_room(w, &(a).p, &(a).room, (a).n + (uint64_t)(more), sizeof *(a).p))
+
+/* How far the steps of a tokenizer may lengthen a text of n bytes: to EG__GROWTH * n + EG__GROWTH_FREE. NFKD alone has
+ * a factor of 11. */
+enum { EG__GROWTH = 64, EG__GROWTH_FREE = 65536 };
+static inline int64_t eg__growth_most(int64_t n)
+{
+    return n * EG__GROWTH + EG__GROWTH_FREE;
+}
 
 /* ---- lines (line.c) ------------------------------------------------------------------------- */
 
@@ -141,10 +151,23 @@ struct eg__pattern {
 
 #define EG__GPT2_PATTERN "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"
 
-/* A regular expression: by hand where it is known, else by PCRE2. */
+/* The matches of a pattern in a text, one after another. */
+typedef struct eg__matches {
+    int64_t from, last; /* where to search on; where the last match ended, -1: nowhere */
+    int64_t begin, end; /* of the match */
+} eg__matches;
+#define EG__MATCHES ((eg__matches){.last = -1})
+/* The next one; false: there is none, or the work failed. A text of 0 bytes has none. Matches may be empty, but not
+ * where the one before ended, so that the search always advances. */
+bool eg__next_match(eg__encoder *w, const eg__pattern *p, const uint8_t *s, int64_t n, eg__matches *m);
+
+/* A regular expression in Oniguruma's syntax: by hand where it is known, else by PCRE2. */
 eg__pattern *eg__pattern_new(const char *op, const char *text, int64_t bytes);
 /* These bytes themselves. */
 eg__pattern *eg__pattern_literal(const char *op, const char *text, int64_t bytes);
+/* \w+|[^\w\s]+ as Rust's `regex` reads it, where joiners belong to words. */
+eg__pattern *eg__pattern_words(const char *op);
+bool eg__is_pattern_words(const eg__pattern *p);
 void eg__pattern_free(eg__pattern *p);
 /* regex.c: sets code and scan. */
 eg_status eg__regex_new(const char *op, eg__pattern *p);
@@ -167,15 +190,17 @@ typedef struct eg__string {
 } eg__string;
 
 typedef struct eg__charsmap eg__charsmap;
-/* Texts that a decoder changes. */
+/* Texts that a decoder changes, each UTF-8. */
 typedef struct eg__parts {
     eg__bytes text;
+    int64_t most; /* bytes that there may be; 0: as many as have numbers */
     EG__ARRAY(eg__extent) part;
 } eg__parts;
 
 typedef void eg__pass(eg__encoder *w, const eg__step *s);
 typedef eg_status eg__decode(const char *op, const eg__step *s, const eg__parts *from, eg__parts *to);
 struct eg__step {
+    const eg_tokenizer *of; /* of a decoder that searches */
     eg__pass *pass;
     eg__decode *decode;
     eg__string text, more;
@@ -260,6 +285,8 @@ static inline void eg__emit(eg__encoder *w, int32_t id, int64_t begin, int64_t e
         w->tokens.p[w->tokens.n++] = (eg__token){id, 0, (uint32_t)begin, (uint32_t)end, 0, 0};
     }
 }
+/* Whether there are tokens <0x..> for all of these bytes, and they may be used. */
+bool eg__has_bytes(const eg__model *m, const uint8_t *s, int64_t n);
 void eg__memo_free(struct eg__memo *memo);
 void eg__model_free(eg__model *m);
 /* The tokens of a piece, from the cache if it was met lately. */
@@ -297,6 +324,7 @@ struct eg_tokenizer {
     eg__model model;
     EG__ARRAY(eg__added) added;
     eg__trie before, behind; /* added tokens to find before normalising, and behind it */
+    bool *special;           /* by id: whether it is a special added token */
     bool first[256];         /* whether one of `before` begins with this byte */
     eg__frame single, pair;
     bool of_file;               /* tokenizer.json, or a model of SentencePiece */
@@ -313,6 +341,11 @@ struct eg_tokenizer {
 };
 
 eg_tokenizer *eg__tokenizer_new(const char *op);
+/* Longest texts that a tokenizer takes from its file: a token, and what a step searches for or puts in. */
+enum { EG__PIECE_MOST = 8192, EG__TEXT_MOST = 1 << 20 };
+/* All text that comes from a file, or from the caller, passes here before it is kept: EG_EFORMAT unless it is UTF-8 of
+ * at most `most` bytes. */
+eg_status eg__check_text(const char *op, const char *what, const void *s, int64_t n, int64_t most);
 /* Numbers a text; EG_EFORMAT where the number is taken by another. */
 eg_status eg__vocab_put(eg__vocab *v, const char *op, int64_t id, const void *s, int64_t n);
 eg_status eg__string_set(eg__string *to, const char *op, const void *s, int64_t n);
@@ -348,7 +381,7 @@ eg_status eg__merge_add(const char *op, eg_tokenizer *t, const char *a, int64_t 
 /* BPE of bytes: ids of all that are there; its steps, pattern NULL: GPT-2's. */
 eg_status eg__bytes_model(const char *op, eg_tokenizer *t);
 eg_status eg__bytes_steps(const char *op, eg_tokenizer *t, const char *pattern, bool prefix);
-/* Ids of <0x00> to <0xFF>; without all of them there is no fallback. */
+/* Ids of <0x00> to <0xFF>, -1 where there is none. */
 void eg__model_fallback(eg__model *m);
 /* Room for scores, 0. */
 eg_status eg__model_scores(const char *op, eg_tokenizer *t);

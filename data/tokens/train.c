@@ -394,11 +394,11 @@ static eg_status steps(trainer *r)
     if (!decode) {
         return eg__why();
     }
-    const char *pattern = r->o.pattern ? r->o.pattern : "\\w+|[^\\w\\s]+";
     split->pass = eg__split_pattern;
     split->behaviour = EG__REMOVED;
     split->d = true;
-    split->pattern = eg__pattern_new(op, pattern, (int64_t)strlen(pattern));
+    split->pattern =
+        r->o.pattern ? eg__pattern_new(op, r->o.pattern, (int64_t)strlen(r->o.pattern)) : eg__pattern_words(op);
     decode->decode = eg__decode_words;
     return split->pattern ? EG_OK : eg__why();
 }

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "lib/core/memory.h"
+#include "lib/core/counted.h"
 
 enum { FREE = -1, ROOT_CHECK = -2, SPARE = 256 };
 
@@ -38,7 +38,7 @@ static bool grow(build *b, int64_t n)
         return true;
     }
     int64_t room = eg__max(2 * b->room, n + SPARE + 1024);
-    eg__trie_node *node = room < INT32_MAX ? eg__malloc((size_t)room * sizeof *node) : NULL;
+    eg__trie_node *node = room < INT32_MAX ? eg__counted_alloc((size_t)room * sizeof *node) : NULL;
     if (!node) {
         return false;
     }
@@ -48,7 +48,7 @@ static bool grow(build *b, int64_t n)
     for (int64_t i = b->room; i < room; i++) {
         node[i] = (eg__trie_node){0, FREE, -1};
     }
-    free(b->t->node);
+    eg__counted_free(b->t->node);
     b->t->node = node;
     b->room = room;
     return true;
@@ -124,7 +124,7 @@ eg_status eg__trie_build(eg__trie *t, const char *op, eg__trie_key *keys, int64_
         qsort(keys, (size_t)n, sizeof *keys, by_bytes);
     }
     /* Each part on the stack has a key of its own. */
-    part *stack = eg__malloc((size_t)(n + 2) * sizeof *stack);
+    part *stack = eg__counted_alloc((size_t)(n + 2) * sizeof *stack);
     bool ok = stack && grow(&b, 256);
     if (ok) {
         int64_t depth = 1;
@@ -135,7 +135,7 @@ eg_status eg__trie_build(eg__trie *t, const char *op, eg__trie_key *keys, int64_
             ok = divide(&b, stack[depth], stack, &depth);
         }
     }
-    free(stack);
+    eg__counted_free(stack);
     if (!ok) {
         eg__trie_free(t);
     }
@@ -144,6 +144,6 @@ eg_status eg__trie_build(eg__trie *t, const char *op, eg__trie_key *keys, int64_
 
 void eg__trie_free(eg__trie *t)
 {
-    free(t->node);
+    eg__counted_free(t->node);
     *t = (eg__trie){0};
 }

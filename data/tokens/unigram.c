@@ -66,11 +66,15 @@ void eg__model_unigram(eg__encoder *w, const eg__model *m, const uint8_t *s, int
     for (int64_t at = 0; at < n && !w->st; at = w->cells.p[at].behind) {
         int64_t end = w->cells.p[at].behind;
         const int32_t id = w->cells.p[end].id;
-        if (id == m->unknown && m->fallback && m->ready_bytes) {
+        bool bytes = false;
+        if (id == m->unknown && m->fallback) {
             while (m->fuse && !m->single && end < n && w->cells.p[w->cells.p[end].behind].id == id) {
                 end = w->cells.p[end].behind;
                 w->cells.p[at].behind = (int32_t)end;
             }
+            bytes = eg__has_bytes(m, s + at, end - at);
+        }
+        if (bytes) {
             for (int64_t k = at; k < end; k++) {
                 eg__emit(w, m->byte[s[k]], at, m->single && k + 1 < end ? at : end);
             }
@@ -82,6 +86,6 @@ void eg__model_unigram(eg__encoder *w, const eg__model *m, const uint8_t *s, int
         } else {
             eg__emit(w, id, at, end);
         }
-        after_unknown = id == m->unknown && !(m->fallback && m->ready_bytes);
+        after_unknown = id == m->unknown && !bytes;
     }
 }

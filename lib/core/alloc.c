@@ -14,6 +14,7 @@
 #include <sys/sysinfo.h>
 
 #include "lib/core/alloc.h"
+#include "lib/core/counted.h"
 #include "lib/core/error.h"
 #include "lib/core/memory.h"
 #include "lib/core/subsystem.h"
@@ -404,6 +405,18 @@ static void system_free(void *block)
     reserved(-(int64_t)*p);
     pthread_mutex_unlock(&heap.lock);
     free(p);
+}
+
+void *eg__counted_alloc(size_t bytes)
+{
+    return injected() || bytes > (size_t)INT64_MAX / 2 ? NULL : system_alloc(bytes ? bytes : 1);
+}
+
+void eg__counted_free(void *p)
+{
+    if (p) {
+        system_free(p);
+    }
 }
 
 static void *large_or_placed(eg__placer *placer, size_t bytes, uint16_t *cls)

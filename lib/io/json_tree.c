@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "lib/core/counted.h"
 #include "lib/core/live.h"
 #include "lib/io/file.h"
 #include "lib/io/json.h"
@@ -29,7 +30,7 @@ void *eg__json_room(eg__json_tree *t, size_t bytes)
     chunk *c = t->latest;
     if (!c || c->room - c->used < bytes) {
         size_t room = bytes > CHUNK ? bytes : CHUNK;
-        c = eg__malloc(sizeof *c + room);
+        c = eg__counted_alloc(sizeof *c + room);
         if (!c) {
             return NULL;
         }
@@ -58,7 +59,7 @@ void eg_json_free(eg_json *j)
     }
     for (chunk *c = j->tree->latest, *before; c; c = before) {
         before = c->before;
-        free(c);
+        eg__counted_free(c);
     }
     free(j->tree);
 }
