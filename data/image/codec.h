@@ -26,7 +26,9 @@ typedef struct eg__image_job {
 
 eg_status eg__jpeg_decode(eg__image_job *job);
 eg_status eg__png_decode(eg__image_job *job);
-eg_status eg__stb_decode(eg__image_job *job);
+eg_status eg__gif_decode(eg__image_job *job);
+eg_status eg__pnm_decode(eg__image_job *job);
+eg_status eg__bmp_decode(eg__image_job *job);
 
 /* Runs the codec the bytes ask for; job->pixels is then as stored, not yet turned. */
 eg_status eg__image_run(eg__image_job *job);

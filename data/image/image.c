@@ -100,7 +100,18 @@ eg_status eg__image_run(eg__image_job *job)
     if (job->bytes >= 8 && !memcmp(job->data, png, 8)) {
         return eg__png_decode(job);
     }
-    return job->o.other_formats ? eg__stb_decode(job) : eg__image_bad(job, "begins neither as JPEG nor as PNG");
+    if (!job->o.other_formats) {
+        return eg__image_bad(job, "begins neither as JPEG nor as PNG");
+    }
+    if (job->bytes >= 6 && (!memcmp(job->data, "GIF87a", 6) || !memcmp(job->data, "GIF89a", 6))) {
+        return eg__gif_decode(job);
+    }
+    if (job->bytes >= 2 && job->data[0] == 'P' && job->data[1] >= '1' && job->data[1] <= '6') {
+        return eg__pnm_decode(job);
+    }
+    return job->bytes >= 2 && !memcmp(job->data, "BM", 2)
+               ? eg__bmp_decode(job)
+               : eg__image_bad(job, "begins as none of JPEG, PNG, GIF, BMP and PNM");
 }
 
 static eg_tensor *decode(eg__image_job *job)

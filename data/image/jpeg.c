@@ -44,6 +44,8 @@ typedef struct decoder {
     jmp_buf back;
     char words[JMSG_LENGTH_MAX]; /* the failure, or the first warning of lost pixels */
     bool lossy;
+    bool ended;     /* the data ended before an EOI marker */
+    unsigned coded; /* bit i: a scan of component i was read */
     eg__image_job *job;
     uint8_t *row; /* of what pixels are mixed of: four inks, or colours that become gray */
 } decoder;
@@ -59,9 +61,18 @@ static void note(j_common_ptr c, int level)
 {
     decoder *d = c->client_data;
     int code = c->err->msg_code;
-    bool pixels_lost = code == JWRN_HIT_MARKER || code == JWRN_HUFF_BAD_CODE || code == JWRN_JPEG_EOF ||
-                       code == JWRN_MUST_RESYNC || code == JWRN_ARITH_BAD_CODE;
-    if (level >= 0 || !pixels_lost || d->lossy) {
+    /* A Huffman decoder reports JWRN_HIT_MARKER where it needs bits after the end of the data; an arithmetic one
+     * reads zeros there without a warning. */
+    bool pixels_lost = code == JWRN_HIT_MARKER || code == JWRN_HUFF_BAD_CODE || code == JWRN_MUST_RESYNC ||
+                       code == JWRN_ARITH_BAD_CODE || (code == JWRN_JPEG_EOF && d->c.arith_code);
+    if (level >= 0 || d->lossy) {
+        return;
+    }
+    if (code == JWRN_JPEG_EOF && !d->ended) {
+        c->err->format_message(c, d->words);
+        d->ended = true;
+    }
+    if (!pixels_lost) {
         return;
     }
     c->err->format_message(c, d->words);
@@ -74,6 +85,9 @@ static void note(j_common_ptr c, int level)
 static void watch(j_common_ptr c)
 {
     decoder *d = c->client_data;
+    for (int i = 0; i < d->c.comps_in_scan; i++) {
+        d->coded |= 1u << d->c.cur_comp_info[i]->component_index;
+    }
     if (d->c.input_scan_number > MOST_SCANS) {
         snprintf(d->words, sizeof d->words, "more than %d scans", MOST_SCANS);
         longjmp(d->back, 1);
@@ -174,6 +188,23 @@ static void mix(const decoder *d, uint8_t *to)
     }
 }
 
+/* Whether a file without an EOI marker has all scans: each component, and of a progressive file each coefficient at
+ * full precision. */
+static bool has_all_scans(const decoder *d)
+{
+    if (d->coded != (1u << d->c.num_components) - 1) {
+        return false;
+    }
+    for (int i = 0; d->c.coef_bits && i < d->c.num_components; i++) {
+        for (int k = 0; k < DCTSIZE2; k++) {
+            if (d->c.coef_bits[i][k]) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 static void read_rows(decoder *d)
 {
     eg__image_job *job = d->job;
@@ -196,6 +227,9 @@ static void read_rows(decoder *d)
             n = (int)lib.jpeg_read_scanlines(&d->c, rows, (JDIMENSION)n);
         }
         y += n;
+    }
+    if (d->ended && !job->o.allow_truncated && !has_all_scans(d)) {
+        longjmp(d->back, 1);
     }
     if (d->c.output_scanline == d->c.output_height) {
         lib.jpeg_finish_decompress(&d->c);

@@ -3,6 +3,7 @@
 
 #ifdef EG_HAVE_PNG
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <png.h>
 
@@ -65,6 +66,7 @@ typedef struct decoder {
     char words[120];
     int passes, channels; /* channels: as rows come out of libpng */
     bool wide;            /* rows are of 16 bits */
+    bool ended;           /* libpng asked for bytes after the end of the file */
     bool indexed;         /* rows are places in a palette */
     uint8_t *rows;        /* where they go */
     int64_t stride, done; /* bytes of a row; rows read, over all passes */
@@ -91,6 +93,7 @@ static void feed(png_structp png, png_bytep to, size_t n)
     if (have == (int64_t)n) {
         return;
     }
+    d->ended = true;
     /* A piece that is not full is still unpacked before the end is met again. */
     if (!d->job->o.allow_truncated || !have) {
         lib.png_error(png, "the file ends too early");
@@ -178,7 +181,40 @@ static void read_rows(decoder *d)
             lib.png_read_row(d->png, d->rows + y * d->stride, NULL);
         }
     }
+}
+
+static void read_end(decoder *d)
+{
     lib.png_read_end(d->png, NULL);
+}
+
+/* The orientation out of the file's eXIf chunk, 1 if there is none. Chunks are walked here since libpng reads those
+ * after the pixels only at the end, and the orientation decides about the size. */
+static eg_status orientation(const eg__image_job *job, int *turn)
+{
+    static const char exif[] = "Exif\0"; /* what a JPEG marker begins with and the chunk does not have */
+    eg_status st = EG_OK;
+    *turn = 1;
+    for (int64_t at = 8; at + 8 <= job->bytes;) {
+        const uint8_t *p = job->data + at;
+        int64_t n = (int64_t)((uint32_t)p[0] << 24 | p[1] << 16 | p[2] << 8 | p[3]);
+        if (n > job->bytes - at - 8) {
+            return EG_OK;
+        }
+        if (!memcmp(p + 4, "eXIf", 4) && n <= MOST_CHUNK) {
+            uint8_t *block = eg__malloc((size_t)n + 6);
+            if (!block) {
+                return eg__no_memory(job->op, n);
+            }
+            memcpy(block, exif, 6);
+            memcpy(block + 6, p + 8, (size_t)n);
+            st = eg__exif_orientation(job->op, block, (unsigned)n + 6, turn);
+            free(block);
+            return st;
+        }
+        at += 12 + n;
+    }
+    return st;
 }
 
 static eg_status complain(const decoder *d)
@@ -264,6 +300,7 @@ static eg_status decode(decoder *d)
     int bits = lib.png_get_bit_depth(d->png, d->info) * lib.png_get_channels(d->png, d->info);
     /* deflate packs at most 1032 bytes into one. */
     eg_status st = eg__image_fits(job, 1100 * 8 / bits);
+    st = st || job->o.ignore_orientation ? st : orientation(job, &job->orientation);
     if (st || job->only_size) {
         return st;
     }
@@ -278,7 +315,9 @@ static eg_status decode(decoder *d)
     if (job->o.allow_truncated) {
         memset(d->rows, 0, (size_t)(d->stride * job->height));
     }
-    if (!guarded(d, read_rows) && !(job->o.allow_truncated && d->done)) {
+    /* After the last row only the end may be missing: checksums and the IEND chunk. */
+    bool whole = guarded(d, read_rows) && (guarded(d, read_end) || d->ended);
+    if (!whole && !(job->o.allow_truncated && d->done)) {
         return complain(d);
     }
     return convert(d);

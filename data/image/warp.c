@@ -136,6 +136,15 @@ static eg_status check(const eg_tensor *x, const char *op, double fill)
     return st ? st : eg__check_finite(op, "fill", fill);
 }
 
+/* The cosine and sine of degrees, exact for multiples of 90. */
+static void turn_by(double degrees, double *c, double *s)
+{
+    double angle = fmod(degrees, 360) * (pi / 180);
+    bool right = fmod(degrees, 90) == 0;
+    *c = right ? rint(cos(angle)) : cos(angle);
+    *s = right ? rint(sin(angle)) : sin(angle);
+}
+
 /* ---- rotation -------------------------------------------------------------------------------------- */
 
 /* Pixels of a grid that an extent touches whose centre is that of `size` pixels of the grid. */
@@ -153,15 +162,24 @@ eg_tensor *eg_image_rotate_with(eg_tensor *x, double degrees, const eg_rotate_op
     if (check(x, op, o.fill) || eg__check_finite(op, "degrees", degrees)) {
         return NULL;
     }
-    double angle = fmod(degrees, 360) * (pi / 180), c = cos(angle), s = sin(angle);
+    double c, s;
+    turn_by(degrees, &c, &s);
+    const bool right = c == 0 || s == 0;
     warp t = {.m = {c, -s, 0, s, c, 0},
               .height = eg_size(x, -2),
               .width = eg_size(x, -1),
               .fill = o.fill,
               .nearest = o.nearest};
     double h = (double)t.height, w = (double)t.width;
-    t.rows = o.expand ? whole_pixels(h, w * fabs(s) + h * fabs(c)) : t.height;
-    t.columns = o.expand ? whole_pixels(w, w * fabs(c) + h * fabs(s)) : t.width;
+    if (o.expand && right) { /* the two sizes, or the same two the other way round */
+        t.rows = c == 0 ? t.width : t.height;
+        t.columns = c == 0 ? t.height : t.width;
+    } else {
+        t.rows = o.expand ? whole_pixels(h, w * fabs(s) + h * fabs(c)) : t.height;
+        t.columns = o.expand ? whole_pixels(w, w * fabs(c) + h * fabs(s)) : t.width;
+    }
+    /* Pixels meet pixels: they are moved, not mixed. */
+    t.nearest |= right && (c != 0 || (t.rows - t.width) % 2 == 0) && (c != 0 || (t.columns - t.height) % 2 == 0);
     return run(x, &t);
 }
 
@@ -170,12 +188,14 @@ eg_tensor *eg_image_rotate_with(eg_tensor *x, double degrees, const eg_rotate_op
 /* The inverse of: sheared, turned, scaled about the centre, moved. */
 static void invert(warp *t, const eg_affine_options *o, double scale)
 {
-    double turn = fmod(o->degrees, 360) * (pi / 180), sx = fmod(o->shear[0], 360) * (pi / 180),
-           sy = fmod(o->shear[1], 360) * (pi / 180);
+    double sx = fmod(o->shear[0], 360) * (pi / 180), sy = fmod(o->shear[1], 360) * (pi / 180);
+    double cosine, sine, tilted_cosine, tilted_sine;
+    turn_by(o->degrees, &cosine, &sine);
+    turn_by(fmod(o->degrees, 360) - fmod(o->shear[1], 360), &tilted_cosine, &tilted_sine);
     double x = o->centre[0] == 0 ? 0 : eg__or(o->centre[0], 0) - (double)t->width / 2;
     double y = o->centre[1] == 0 ? 0 : eg__or(o->centre[1], 0) - (double)t->height / 2;
-    double a = cos(turn - sy) / cos(sy), b = -a * tan(sx) - sin(turn);
-    double c = sin(turn - sy) / cos(sy), d = -c * tan(sx) + cos(turn);
+    double a = tilted_cosine / cos(sy), b = -a * tan(sx) - sine;
+    double c = tilted_sine / cos(sy), d = -c * tan(sx) + cosine;
     double m[4] = {d / scale, -b / scale, -c / scale, a / scale};
     double u = -x - o->right, v = -y - o->down;
     memcpy(t->m, ((double[6]){m[0], m[1], m[0] * u + m[1] * v + x, m[2], m[3], m[2] * u + m[3] * v + y}), sizeof t->m);

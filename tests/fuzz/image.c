@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     EG_SCOPE {
         check(eg_image_decode(data, size, .other_formats = true, .max_pixels = MOST));
         check(eg_image_decode(data, size, .allow_truncated = true, .keep_16 = true, .channels = 1, .scale = 2,
-                              .fast_dct = true, .max_pixels = MOST));
+                              .fast_dct = true, .other_formats = true, .max_pixels = MOST));
         eg_tensor *t = eg_image_decode_crop(data, size, 9, 7, .max_pixels = MOST);
         fuzz_expect(t != NULL);
         eg_clear_error();

@@ -63,6 +63,18 @@ static void images(void)
                                   2,   0,   0,  0, 2,   0, 0, 0, 1, 0, 24,  0,   0,   0,   0,  0, 16, 0,
                                   0,   0,   0,  0, 0,   0, 0, 0, 0, 0, 0,   0,   0,   0,   0,  0, 0,  0,
                                   255, 0,   0,  0, 255, 0, 0, 0, 0, 0, 255, 255, 255, 255, 0,  0};
+    /* A frame of 3 x 4 at (1, 1) of 4 x 5, interlaced, with a transparent color and a palette of its own. */
+    static const uint8_t interlaced[] = {
+        'G', 'I', 'F', '8', '9', 'a', 4,   0,  5,   0, 0x80, 0,  0,  1,  2,  3,  4,   5,    6, '!', 249, 4,  1,  0,
+        0,   2,   0,   '!', 254, 1,   'x', 0,  ',', 1, 0,    1,  0,  3,  0,  4,  0,   0xc1, 7, 8,   9,   10, 11, 12,
+        13,  14,  15,  16,  17,  18,  8,   12, 0,   1, 4,    16, 48, 64, 32, 65, 131, 3,    2, 2,   0,   ';'};
+    /* 3 x 2 pixels, orientation 6 in an eXIf chunk. */
+    static const uint8_t png[] = {
+        137, 80,  78, 71,  13, 10,  26,  10, 0,  0,   0,   13,  73, 72,  68,  82,  0,   0,   0,   3,   0, 0,   0,
+        2,   8,   0,  0,   0,  0,   184, 31, 57, 198, 0,   0,   0,  26,  101, 88,  73,  102, 77,  77,  0, 42,  0,
+        0,   0,   8,  0,   1,  1,   18,  0,  3,  0,   0,   0,   1,  0,   6,   0,   0,   0,   0,   0,   0, 214, 103,
+        75,  105, 0,  0,   0,  16,  73,  68, 65, 84,  120, 156, 99, 100, 96,  100, 100, 100, 102, 100, 4, 0,   0,
+        43,  0,   10, 224, 95, 228, 205, 0,  0,  0,   0,   73,  69, 78,  68,  174, 66,  96,  130};
     must(eg_jpeg_save(waves(3, 17, 25), at("image", "colour.jpg")));
     must(eg_jpeg_save(waves(1, 9, 9), at("image", "progressive.jpg"), .progressive = true));
     eg_tensor *plain = eg_jpeg_encode(waves(3, 4, 9)), *add, *turned;
@@ -75,6 +87,13 @@ static void images(void)
     put("image", "small.gif", gif, sizeof gif);
     put("image", "small.bmp", bmp, sizeof bmp);
     put_text("image", "small.pgm", "P5\n2 2\n255\nabcd");
+    put("image", "wide.ppm", "P6 1 2 1000\n\0\1\1\2\3\4\0\5\3\xe8\1\0", 24);
+    put_text("image", "bits.pbm", "P4\n10 2\nabcd");
+    put_text("image", "bits_text.pbm", "P1 # one\n3 2\n101 0#two\n1 1\n");
+    put_text("image", "text.pgm", "P2 3 1 7\n0 3 7\n");
+    put_text("image", "text.ppm", "P3 2 1 300 1 2 3 # a\n 4 255 300\n");
+    put("image", "interlaced.gif", interlaced, sizeof interlaced);
+    put("image", "turned.png", png, sizeof png);
 }
 
 static eg_tensor *integers(void)

@@ -45,7 +45,7 @@ EG_API eg_tensor *eg_image_resize_with(eg_tensor *x, int64_t height, int64_t wid
 typedef struct eg_rotate_options {
     size_t size;
     bool nearest; /* the pixel met instead of a bilinear mean of four */
-    bool expand;  /* make the result as large as the turned image */
+    bool expand;  /* make the result as large as the turned image; multiples of 90 degrees move pixels exactly */
     double fill;  /* what lies outside, at the edge by its share; torchvision weighs the image twice
                      there if it is given one */
 } eg_rotate_options;

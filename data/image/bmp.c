@@ -1,0 +1,99 @@
+/* bmp.c - BMP through stb_image, whose symbols stay in here. */
+#include "data/image/codec.h"
+
+#ifdef EG_HAVE_STB
+#include <stdlib.h>
+
+/* Of stb, which ends with this file. */
+#pragma GCC diagnostic ignored "-Wunused-function"
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#pragma GCC diagnostic ignored "-Wunused-but-set-variable"
+#pragma GCC diagnostic ignored "-Wsign-compare"
+#define STB_IMAGE_IMPLEMENTATION
+#define STB_IMAGE_STATIC
+#define STBI_NO_STDIO
+#define STBI_ONLY_BMP
+#include <stb/stb_image.h>
+
+/* stb_image reads zeros after the end of its input: a read there is noted. */
+typedef struct cursor {
+    const eg__image_job *job;
+    int64_t at;
+    bool ended;
+} cursor;
+
+static int take(void *user, char *to, int n)
+{
+    cursor *c = user;
+    int64_t have = eg__min((int64_t)n, c->job->bytes - c->at);
+    c->ended |= have < 1;
+    if (have < 1) {
+        return 0;
+    }
+    memcpy(to, c->job->data + c->at, (size_t)have);
+    c->at += have;
+    return (int)have;
+}
+
+static void skip(void *user, int n)
+{
+    cursor *c = user;
+    c->at = eg__max(0, eg__min(c->job->bytes, c->at + n));
+}
+
+static int at_end(void *user)
+{
+    const cursor *c = user;
+    return c->at >= c->job->bytes;
+}
+
+static const stbi_io_callbacks from_memory = {.read = take, .skip = skip, .eof = at_end};
+
+static eg_status cut(const eg__image_job *job)
+{
+    return eg__image_bad(job, "BMP: the file ends too early");
+}
+
+eg_status eg__bmp_decode(eg__image_job *job)
+{
+    int width, height, found;
+    cursor c = {.job = job};
+    if (job->bytes > INT32_MAX) {
+        return eg__fail(EG_EFORMAT, job->op, "%.60s has %lld bytes, more than 2^31 - 1", job->name,
+                        (long long)job->bytes);
+    }
+    if (!stbi_info_from_callbacks(&from_memory, &c, &width, &height, &found)) {
+        return c.ended ? cut(job) : eg__image_bad(job, stbi_failure_reason());
+    }
+    job->width = width;
+    job->height = height < 0 ? -(int64_t)height : height; /* a BMP from the top down */
+    /* At most a bit for a pixel. */
+    eg_status st = eg__image_fits(job, 8);
+    if (st || job->only_size) {
+        return st;
+    }
+    int channels = job->o.channels ? job->o.channels : found == 2 ? 4 : found;
+    int asked = channels == 1 && found >= 3 ? 3 : channels;
+    c = (cursor){.job = job};
+    uint8_t *p = stbi_load_from_callbacks(&from_memory, &c, &width, &height, &found, asked);
+    if (!p) {
+        return c.ended ? cut(job) : eg__image_bad(job, stbi_failure_reason());
+    }
+    st = c.ended && !job->o.allow_truncated ? cut(job) : eg__image_room(job, height, width, channels);
+    if (!st && channels == asked) {
+        memcpy(eg__ptr(job->pixels), p, (size_t)job->pixels->n);
+    } else if (!st) {
+        eg__image_gray(p, 3, job->pixels->n, (uint8_t *)eg__ptr(job->pixels));
+    }
+    stbi_image_free(p);
+    return st;
+}
+
+#else
+
+eg_status eg__bmp_decode(eg__image_job *job)
+{
+    return eg__fail(EG_ENOKERNEL, job->op, "this build has no stb");
+}
+
+#endif
