@@ -1,5 +1,6 @@
 /* read.c - sounds through libsndfile, WAV after a look at the chunks. */
 #include <egret/ops.h>
+#include <stdlib.h>
 
 #include "data/audio/sound.h"
 
@@ -7,42 +8,86 @@ enum { MOST_CHANNELS = 1024 };
 
 /* ---- what kind of file it is ------------------------------------------------------------------ */
 
-static uint32_t word(const uint8_t *p, int bytes)
+static uint64_t word(const uint8_t *p, int bytes)
 {
-    uint32_t v = 0;
+    uint64_t v = 0;
     while (bytes--) {
         v = v << 8 | p[bytes];
     }
     return v;
 }
 
-/* libsndfile makes do with chunks that leave the file; we do not. */
-static eg_status check_chunks(const eg__source *s)
+/* How a kind of WAV file lays out its chunks: RIFF and RF64 with names and sizes of 4 bytes, Sony's Wave64 with names
+ * of 16 bytes, whose first 4 are those of RIFF, and sizes of 8 bytes that count the chunk's header. */
+typedef struct layout {
+    const char *name, *form; /* the file begins with, and the form that follows its size */
+    int id, size;            /* bytes of a name and of a size */
+    bool counts_header;
+    int64_t unit; /* chunks begin at multiples of it */
+} layout;
+
+static const layout layouts[] = {
+    {"RIFF", "WAVE", 4, 4, false, 2}, {"RF64", "WAVE", 4, 4, false, 2}, {"riff", "wave", 16, 8, true, 8}};
+
+/* Sizes that writers to pipes leave, who cannot know: all ones, less a header, or about 2^31. */
+static bool is_unknown(uint64_t size)
+{
+    return (size >= 0xffffff00u && size <= 0xffffffffu) || (size >= 0x7ffff000u && size <= 0x80000000u);
+}
+
+static eg_status check_format(const eg__source *s, int64_t at, int64_t n)
 {
     uint8_t b[16];
+    eg_status st =
+        n < 16 ? eg__source_bad(s, at, "a format of %lld bytes", (long long)n) : eg__source_read(s, at, b, sizeof b);
+    uint64_t channels = st ? 0 : word(b + 2, 2), rate = st ? 0 : word(b + 4, 4);
+    return st || (channels && channels <= MOST_CHANNELS && rate)
+               ? st
+               : eg__source_bad(s, at + 2, "%llu channels at %llu samples a second", (unsigned long long)channels,
+                                (unsigned long long)rate);
+}
+
+/* Whether data of size 0 stand for all that follows: nothing is said to follow them. */
+static bool is_open_end(const uint8_t *riff_size, int64_t start)
+{
+    uint64_t riff = word(riff_size, 4);
+    return !riff || is_unknown(riff) || (int64_t)riff + 8 <= start;
+}
+
+/* libsndfile makes do with chunks that leave the file; we do not, but for sound whose size its writer did not know.
+ * *empty is the place of a size 0 that stands for all that follows. */
+static eg_status check_chunks(const eg__source *s, const layout *l, int64_t *empty)
+{
+    uint8_t b[24], whole[4];
+    const int64_t header = l->id + l->size;
+    int64_t of_data = -1; /* as RF64 says in a chunk before */
     bool format = false, data = false;
-    eg_status st = EG_OK;
-    for (int64_t at = 12; at < s->size && !data;) {
-        if ((st = eg__source_read(s, at, b, 8))) {
+    eg_status st = eg__source_read(s, 4, whole, sizeof whole);
+    for (int64_t at = header + l->id; !st && at < s->size && !data;) {
+        if ((st = eg__source_read(s, at, b, header))) {
             return st;
         }
-        int64_t n = word(b + 4, 4);
-        if (n > s->size - at - 8) {
-            return eg__source_bad(s, at + 4, "a chunk of %lld bytes leaves the file", (long long)n);
-        }
+        int64_t start = at + header,
+                n = (int64_t)(word(b + l->id, l->size) - (uint64_t)(l->counts_header ? header : 0));
         data = !memcmp(b, "data", 4);
-        if (!memcmp(b, "fmt ", 4)) {
-            if (n < 16 || (st = eg__source_read(s, at + 8, b, 16))) {
-                return st ? st : eg__source_bad(s, at + 4, "a format of %lld bytes", (long long)n);
-            }
-            format = true;
-            if (!word(b + 2, 2) || word(b + 2, 2) > MOST_CHANNELS || !word(b + 4, 4)) {
-                return eg__source_bad(s, at + 10, "%u channels at %u samples a second", word(b + 2, 2), word(b + 4, 4));
-            }
+        n = data && of_data >= 0 && n == UINT32_MAX ? of_data : n;
+        if (n < 0 || n > s->size - start) {
+            return data && of_data < 0 && is_unknown((uint64_t)n)
+                       ? EG_OK
+                       : eg__source_bad(s, at + l->id, "a chunk of %lld bytes leaves the file", (long long)n);
         }
-        at += 8 + n + (n & 1);
+        if (data && !n && l->size == 4 && is_open_end(whole, start)) {
+            *empty = at + l->id;
+        } else if (!memcmp(b, "ds64", 4) && n >= 16) {
+            st = eg__source_read(s, start + 8, b, 8);
+            of_data = (int64_t)(word(b, 8) & INT64_MAX);
+        } else if (!memcmp(b, "fmt ", 4)) {
+            st = check_format(s, start, n);
+            format = true;
+        }
+        at = start + n + (l->unit - n % l->unit) % l->unit;
     }
-    return format && data ? EG_OK : eg__source_bad(s, s->size, "no %s chunk", format ? "data" : "format");
+    return st || (format && data) ? st : eg__source_bad(s, s->size, "no %s chunk", format ? "data" : "format");
 }
 
 /* MP3 begins with a tag, or with eleven bits set and a layer. */
@@ -51,16 +96,19 @@ static bool may_be_mp3(const uint8_t *b)
     return !memcmp(b, "ID3", 3) || (b[0] == 0xff && (b[1] & 0xe0) == 0xe0 && (b[1] & 0x06));
 }
 
-static eg_status check_kind(const eg__source *s, bool *mp3)
+static eg_status check_kind(const eg__source *s, bool *mp3, int64_t *empty)
 {
-    uint8_t b[12];
-    eg_status st = eg__source_read(s, 0, b, sizeof b);
+    uint8_t b[28] = {0};
+    eg_status st = eg__source_read(s, 0, b, eg__max(eg__min(s->size, (int64_t)sizeof b), 12));
     *mp3 = false;
     if (st) {
         return st;
     }
-    if (!memcmp(b, "RIFF", 4) && !memcmp(b + 8, "WAVE", 4)) {
-        return check_chunks(s);
+    for (int i = 0; i < EG__COUNT(layouts); i++) {
+        const layout *l = &layouts[i];
+        if (!memcmp(b, l->name, 4) && !memcmp(b + l->id + l->size, l->form, 4)) {
+            return check_chunks(s, l, empty);
+        }
     }
     *mp3 = may_be_mp3(b);
     bool known = !memcmp(b, "fLaC", 4) || !memcmp(b, "OggS", 4) || *mp3;
@@ -87,7 +135,7 @@ enum { AT_ONCE = 4096 };
 
 typedef struct cursor {
     const eg__source *source;
-    int64_t at;
+    int64_t at, empty; /* empty: as check_chunks found it, or 0 */
 } cursor;
 
 static sf_count_t tell_size(void *user)
@@ -111,6 +159,12 @@ static sf_count_t fetch(void *to, sf_count_t n, void *user)
     n = eg__min(n, c->source->size - c->at);
     if (n < 1 || eg__source_read(c->source, c->at, to, n)) {
         return 0;
+    }
+    for (int64_t i = 0; c->empty && i < 4; i++) { /* the size that was meant */
+        int64_t place = c->empty + i - c->at;
+        if (place >= 0 && place < n) {
+            ((uint8_t *)to)[place] = (uint8_t)(eg__min(c->source->size - c->empty - 4, UINT32_MAX) >> (8 * i));
+        }
     }
     c->at += n;
     return n;
@@ -139,22 +193,52 @@ static eg_status collect(const eg__source *s, SNDFILE *f, int64_t most, eg__soun
     return lib.sf_error(f) ? eg__source_bad(s, 0, "libsndfile: %s", lib.sf_strerror(f)) : EG_OK;
 }
 
-/* WAV and FLAC say truly how many samples they have. */
-static bool is_exact(int format)
+/* The number of samples that WAV files and FLAC state is true; a FLAC encoder that writes to a pipe states none. */
+static bool is_wave(int format)
 {
     format &= SF_FORMAT_TYPEMASK;
-    return format == SF_FORMAT_WAV || format == SF_FORMAT_WAVEX || format == SF_FORMAT_FLAC;
+    return format == SF_FORMAT_WAV || format == SF_FORMAT_WAVEX || format == SF_FORMAT_RF64 || format == SF_FORMAT_W64;
 }
 
-/* The densest codings of WAV take four bits for a sample; sndfile counts whole blocks. */
+static bool is_exact(const SF_INFO *about)
+{
+    bool flac = (about->format & SF_FORMAT_TYPEMASK) == SF_FORMAT_FLAC;
+    return is_wave(about->format) || (flac && about->frames < SF_COUNT_MAX);
+}
+
+/* The densest coding of WAV is GSM 6.10, 320 samples in 65 bytes; sndfile counts whole blocks. */
 static eg_status check_about(const eg__source *s, const SF_INFO *about)
 {
-    bool dense = is_exact(about->format) && (about->format & SF_FORMAT_TYPEMASK) != SF_FORMAT_FLAC;
     bool bad = about->channels < 1 || about->channels > MOST_CHANNELS || about->samplerate < 1 || about->frames < 0;
-    return !bad && !(dense && about->frames > 4 * s->size / about->channels + AT_ONCE)
+    return !bad && !(is_wave(about->format) && about->frames > 5 * s->size / about->channels + AT_ONCE)
                ? EG_OK
                : eg__source_bad(s, 0, "%lld samples of %d channels, %d a second, cannot be in %lld bytes",
                                 (long long)about->frames, about->channels, about->samplerate, (long long)s->size);
+}
+
+/* Passes over `start` samples of each channel; *ended: there are no more. libsndfile finds the exact place where a
+ * sample has a place in the file; Vorbis, Opus and codings of blocks are decoded up to it. */
+static eg_status pass_over(const eg__source *s, SNDFILE *f, const SF_INFO *about, int64_t start, bool *ended)
+{
+    const int coding = about->format & SF_FORMAT_SUBMASK;
+    const bool seeks =
+        is_exact(about) && ((about->format & SF_FORMAT_TYPEMASK) == SF_FORMAT_FLAC || coding <= SF_FORMAT_DOUBLE ||
+                            coding == SF_FORMAT_ULAW || coding == SF_FORMAT_ALAW);
+    if (seeks) {
+        return lib.sf_seek(f, start, SEEK_SET) == start ? EG_OK
+                                                        : eg__source_bad(s, 0, "libsndfile: %s", lib.sf_strerror(f));
+    }
+    int64_t at_once = AT_ONCE / about->channels + 1;
+    float *scrap = start ? eg__malloc((size_t)(at_once * about->channels) * sizeof(float)) : NULL;
+    if (start && !scrap) {
+        return eg__no_memory(s->op, at_once * about->channels * (int64_t)sizeof(float));
+    }
+    for (int64_t n = 1; start > 0 && n > 0; start -= n) {
+        n = eg__max(lib.sf_readf_float(f, scrap, eg__min(start, at_once)), 0);
+        *ended = !n;
+    }
+    free(scrap);
+    return lib.sf_error(f) ? eg__source_bad(s, 0, "libsndfile: %s", lib.sf_strerror(f)) : EG_OK;
 }
 
 static eg_status read_samples(const eg__source *s, SNDFILE *f, const SF_INFO *about, int64_t start, int64_t most,
@@ -167,28 +251,25 @@ static eg_status read_samples(const eg__source *s, SNDFILE *f, const SF_INFO *ab
     sound->channels = about->channels;
     sound->rate = about->samplerate;
     int64_t there = eg__max(about->frames - start, 0);
-    most = is_exact(about->format) ? eg__min(most, there) : most;
-    if (start && !there) {
-        return EG_OK; /* it ends before */
-    }
-    if (start && lib.sf_seek(f, start, SEEK_SET) != start) {
-        return eg__source_bad(s, 0, "libsndfile: %s", lib.sf_strerror(f));
-    }
-    int64_t wanted = eg__min(most, limit / sound->channels + 1);
-    st = wanted ? collect(s, f, wanted, sound) : EG_OK;
+    bool ended = is_exact(about) && !there;
+    most = is_exact(about) ? eg__min(most, there) : most;
+    st = ended ? EG_OK : pass_over(s, f, about, start, &ended);
+    int64_t wanted = ended ? 0 : eg__min(most, limit / sound->channels + 1);
+    st = st || !wanted ? st : collect(s, f, wanted, sound);
     int64_t n = sound->samples.n / (sound->channels * (int64_t)sizeof(float));
-    if (!st && is_exact(about->format) && n < wanted) {
+    if (!st && is_exact(about) && n < wanted) {
         st = eg__source_bad(s, s->size, "the sound ends after %lld of %lld samples", (long long)(start + n),
                             (long long)about->frames);
     }
     return st;
 }
 
-static eg_status decode(const eg__source *s, int64_t start, int64_t most, int64_t limit, eg__sound *sound)
+static eg_status decode(const eg__source *s, int64_t empty, int64_t start, int64_t most, int64_t limit,
+                        eg__sound *sound)
 {
     SF_VIRTUAL_IO io = {.get_filelen = tell_size, .seek = move, .read = fetch, .tell = tell};
     SF_INFO about = {0};
-    cursor c = {.source = s};
+    cursor c = {.source = s, .empty = empty};
     eg_status st = eg__library_open(&lib_library, s->op);
     if (st) {
         return st;
@@ -204,9 +285,10 @@ static eg_status decode(const eg__source *s, int64_t start, int64_t most, int64_
 
 #else
 
-static eg_status decode(const eg__source *s, int64_t start, int64_t most, int64_t limit, eg__sound *sound)
+static eg_status decode(const eg__source *s, int64_t empty, int64_t start, int64_t most, int64_t limit,
+                        eg__sound *sound)
 {
-    (void)start, (void)most, (void)limit, (void)sound;
+    (void)empty, (void)start, (void)most, (void)limit, (void)sound;
     return eg__fail(EG_ENOKERNEL, s->op, "this build has no libsndfile");
 }
 
@@ -233,9 +315,12 @@ static eg_tensor *read_sound(const eg__source *s, int64_t *rate, const eg_audio_
 {
     eg__sound sound = {0};
     bool mp3;
+    int64_t empty = 0;
     int64_t most = o->samples ? o->samples : INT64_MAX, limit = o->max_samples ? o->max_samples : INT64_C(1) << 28;
-    eg_status st = check_kind(s, &mp3);
-    st = st ? st : (mp3 ? eg__mp3_decode : decode)(s, o->start, most, limit, &sound);
+    eg_status st = check_kind(s, &mp3, &empty);
+    st = st    ? st
+         : mp3 ? eg__mp3_decode(s, o->start, most, limit, &sound)
+               : decode(s, empty, o->start, most, limit, &sound);
     if (!st && sound.samples.n / (int64_t)sizeof(float) > limit) {
         st = eg__source_bad(s, 0, "more than %lld samples", (long long)limit);
     }

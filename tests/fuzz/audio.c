@@ -19,6 +19,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         int64_t rate = 0;
         eg_tensor *t = eg_audio_parse(data, size, &rate, .max_samples = 1 << 20);
         fuzz_expect(t != NULL);
+        eg_tensor *part = eg_audio_parse(data, size, &rate, .start = size % 97, .samples = 9, .max_samples = 1 << 20);
+        if (t && part && eg_size(part, 1) > 9) {
+            abort();
+        }
         if (t && (rate < 1 || eg_ndim(t) != 2)) {
             abort();
         }

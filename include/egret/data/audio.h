@@ -20,8 +20,10 @@ typedef struct eg_audio_options {
     int64_t max_samples; /* of all channels together; 0: 2^28, a GiB */
 } eg_audio_options;
 
-/* A WAV, FLAC, Ogg or MP3 file as f32 [channels, samples], through libsndfile and libmpg123: integers divided by
- * 2^(bits - 1), floats as they are, beyond -1..1 too. `rate` becomes the samples a second. EG_EFORMAT: none of these,
+/* A WAV (RF64 and Wave64 too), FLAC, Ogg or MP3 file as f32 [channels, samples], through libsndfile and libmpg123:
+ * integers divided by 2^(bits - 1), floats as they are, beyond -1..1 too. `rate` becomes the samples per second. A data
+ * chunk of WAV whose size is all ones, about 2^31 or 0, as a writer to a pipe leaves it, extends to the end of the file.
+ * `start` is exact for every coding; Ogg, MP3 and block codings are decoded up to it. EG_EFORMAT: none of these formats,
  * no channel, no rate, chunks of WAV that leave the file, more than max_samples, what libsndfile does not know or finds
  * damaged; EG_EINVAL: start, samples or max_samples below 0. Of Ogg with damaged headers libsndfile 1.2 loses some
  * kilobytes. */
