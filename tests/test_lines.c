@@ -73,7 +73,7 @@ EGT(rows_of_tables)
     write_text("b.csv", "x,y,n,name\n7,8,9,\"l1\r\nl2\"\n");
     static const eg_column columns[] = {
         {"name", 0, EG_U8, 0, 0, 0}, {"x", 0, EG_F32, 2, 0, 0}, {"n", 0, EG_I64, 0, true, -7}};
-    static const char *const names[] = {"a \"b\", c", "", "l1\nl2"};
+    static const char *const names[] = {"a \"b\", c", "", "l1\r\nl2"};
     static const double x[] = {1, -1000, 7}, y[] = {2.5, 0.5, 8}, n[] = {3, -7, 9};
     write_text("a.csv", "name,x,y,n\r\n\"a \"\"b\"\", c\",1,2.5,3\r\n\n,-1e3, .5 ,\n");
     eg_dataset *d = eg_csv_new(egt_path("*.csv"), columns, 3, .header = true);
@@ -87,6 +87,63 @@ EGT(rows_of_tables)
     }
     EGT_OK(eg_dataset_status(d));
     EGT_EQ(k, 3);
+    eg_dataset_free(d);
+}
+
+/* Fields of all rows, each ended by a |, rows by a ;. */
+static void check_rows(const char *text, const char *want)
+{
+    static const eg_column columns[] = {{NULL, 0, EG_U8, 0, 0, 0}, {NULL, 1, EG_U8, 0, 0, 0}};
+    char got[200] = "";
+    write_text("rows.csv", text);
+    eg_dataset *d = eg_csv_new(egt_path("rows.csv"), columns, 2);
+    EG_FOR_EACH(sample, d) {
+        for (int k = 0; k < 2; k++) {
+            strncat(got, eg_data(sample[k]), (size_t)eg_numel(sample[k]));
+            strcat(got, k ? "|;" : "|");
+        }
+    }
+    EGT_OK(eg_dataset_status(d));
+    eg_dataset_free(d);
+    EGT_CHECK(!strcmp(got, want));
+}
+
+/* As Python's csv.reader(open(path, newline=""), strict=True) has them. */
+EGT(rows_end_with_any_line_end)
+{
+    check_rows("a,b\rc,d\r", "a|b|;c|d|;");
+    check_rows("a,b\r\nc,d\r\r\n\n\re,f", "a|b|;c|d|;e|f|;");
+    check_rows("a,\"b\rc\"\rd,\"\r\n\"\r\n", "a|b\rc|;d|\r\n|;");
+    check_rows("\"\n\n\r\",\"\"\r\"\"\"\",\n", "\n\n\r||;\"||;");
+    check_rows("a, \"b\"\nc\"d,e\"\"f\r", "a| \"b\"|;c\"d|e\"\"f|;");
+    char *text = malloc(70000); /* a CR LF over the end of the reader's buffer */
+    for (int at = 65530; at < 65542; at++) {
+        memset(text, 'x', (size_t)at);
+        strcpy(text + at, "\r\na,b");
+        text[at / 2] = ',';
+        write_text("rows.csv", text);
+        static const eg_column column = {NULL, 1, EG_U8, 0, 0, 0};
+        eg_dataset *d = eg_csv_new(egt_path("rows.csv"), &column, 1);
+        eg_tensor *const *s = eg_dataset_first(d);
+        EGT_EQ(eg_numel(s[0]), at - at / 2 - 1);
+        s = eg_dataset_next(d);
+        EGT_CHECK(s && is_text(s[0], "b") && !eg_dataset_next(d));
+        eg_dataset_free(d);
+    }
+    free(text);
+}
+
+EGT(blank_lines_of_json_are_skipped)
+{
+    static const eg_json_field field = {"a", EG_I64, 0, 0, 0};
+    write_text("blank.json", "\n{\"a\":1}\n  \t\n\r\n{\"a\":2}\r\n \r");
+    eg_dataset *d = eg_ndjson_new(egt_path("blank.json"), &field, 1);
+    double sum = 0;
+    EG_FOR_EACH(sample, d) {
+        sum = 10 * sum + eg_item(sample[0]);
+    }
+    EGT_OK(eg_dataset_status(d));
+    EGT_EQ(sum, 12);
     eg_dataset_free(d);
 }
 

@@ -34,7 +34,9 @@ static eg_status next_line(csv *c)
 {
     eg__sample place;
     bool more, fresh;
-    c->text.p[c->text.n++] = '\n';
+    for (const char *end = c->l.stream.end_of_line; *end; end++) { /* room for two was made */
+        c->text.p[c->text.n++] = (uint8_t)*end;
+    }
     c->l.stay = true;
     eg_status st = eg__lines_next(&c->l, &place, &more, &fresh);
     c->l.stay = false;
@@ -45,7 +47,7 @@ static eg_status next_line(csv *c)
     if (!st && c->text.n + c->l.line.n > EG__MOST_LINE) {
         st = eg__lines_bad(&c->l, "a row has more than %d bytes", EG__MOST_LINE);
     }
-    return st ? st : eg__bytes_room(&c->text, c->l.line.n + 1) ? EG_OK : no_memory(c);
+    return st ? st : eg__bytes_room(&c->text, c->l.line.n + 2) ? EG_OK : no_memory(c);
 }
 
 /* From behind the opening quote at *i to behind the closing one. */
@@ -109,7 +111,7 @@ static eg_status read_row(csv *c)
     c->fields = 0;
     c->text.n = 0;
     c->begun = c->l.number;
-    if (!eg__bytes_room(&c->text, c->l.line.n + 1)) {
+    if (!eg__bytes_room(&c->text, c->l.line.n + 2)) {
         return no_memory(c);
     }
     for (int64_t i = 0; !st; i++) { /* over the separator */
@@ -309,6 +311,7 @@ eg_dataset *eg_csv_new_with(const char *pattern, const eg_column *columns, int n
         return NULL;
     }
     c->o = o;
+    c->l.any_end = true;
     if (copy_columns(c, columns, n)) {
         eg_dataset_free(&c->l.d);
         return NULL;

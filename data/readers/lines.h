@@ -15,6 +15,7 @@ typedef struct eg__lines {
     uint32_t next; /* file to open */
     eg__stream stream;
     bool open, stay; /* stay: a file's end is the end */
+    bool any_end;    /* a lone CR ends a line too */
     int64_t number;  /* of the latest line, from 1 */
     eg_utf8_policy invalid;
     eg__bytes line, clean;
@@ -23,6 +24,8 @@ typedef struct eg__lines {
 /* The next line into l->line, opening files as needed, in valid UTF-8 as the policy asks; *more
  * false: none is left. *fresh: it is the first of its file. Fills s->file and s->at. */
 eg_status eg__lines_next(eg__lines *l, eg__sample *s, bool *more, bool *fresh);
+/* Whether the line has nothing but spaces, tabs and CRs. */
+bool eg__lines_blank(const eg__lines *l);
 /* Nothing more of this file. */
 void eg__lines_leave(eg__lines *l);
 /* Fails with EG_EFORMAT naming file and line. */

@@ -259,7 +259,7 @@ static eg_status ndjson_next(eg_dataset *d, eg__sample *s)
     eg_status st;
     do {
         st = eg__lines_next(&n->l, s, &more, &fresh);
-    } while (!st && more && !n->l.line.n);
+    } while (!st && more && eg__lines_blank(&n->l));
     if (st || !more) {
         return st;
     }

@@ -205,25 +205,48 @@ eg_status eg__stream_read(eg__stream *s, void *to, int64_t n, int64_t *got)
     return EG_OK;
 }
 
+/* Bytes of `from` before a line's end, all n of them where there is none. */
+static int64_t before_end(const eg__stream *s, const uint8_t *from, int64_t n)
+{
+    const uint8_t *end = memchr(from, '\n', (size_t)n);
+    n = end ? end - from : n;
+    end = s->any_end ? memchr(from, '\r', (size_t)n) : NULL;
+    return end ? end - from : n;
+}
+
+/* Makes sure of a next byte; *more false: there is none. */
+static eg_status look_ahead(eg__stream *s, bool *more)
+{
+    eg_status st = s->begin == s->end ? refill(s) : EG_OK;
+    *more = !st && s->begin < s->end;
+    return st;
+}
+
+/* Passes over the end of a line, which is the next byte. */
+static eg_status pass_end(eg__stream *s)
+{
+    bool more = false, cr = s->ready[s->begin] == '\r';
+    s->begin++;
+    s->offset++;
+    eg_status st = cr ? look_ahead(s, &more) : EG_OK;
+    bool both = more && s->ready[s->begin] == '\n';
+    s->begin += both;
+    s->offset += both;
+    s->end_of_line = !cr ? "\n" : both ? "\r\n" : "\r";
+    return st;
+}
+
 eg_status eg__stream_line(eg__stream *s, eg__bytes *line, int64_t most, bool *more)
 {
-    bool ended = false, fits = true;
+    bool ended = false, fits = true, there;
     int64_t at = s->offset;
+    eg_status st = EG_OK;
     line->n = 0;
     *more = false;
-    while (!ended) {
-        if (s->begin == s->end) {
-            eg_status st = refill(s);
-            if (st) {
-                return st;
-            }
-            if (s->begin == s->end) {
-                break;
-            }
-        }
+    s->end_of_line = "";
+    while (!ended && !(st = look_ahead(s, &there)) && there) {
         const uint8_t *from = s->ready + s->begin;
-        const uint8_t *newline = memchr(from, '\n', (size_t)(s->end - s->begin));
-        int64_t k = newline ? newline - from : s->end - s->begin;
+        int64_t k = before_end(s, from, s->end - s->begin);
         fits = fits && line->n + k <= most;
         if (fits && !eg__bytes_room(line, k + 1)) {
             return eg__no_memory(s->source.op, line->n + k);
@@ -231,16 +254,24 @@ eg_status eg__stream_line(eg__stream *s, eg__bytes *line, int64_t most, bool *mo
         if (fits) {
             eg__bytes_add(line, from, k);
         }
-        *more = ended = newline != NULL;
-        s->begin += k + ended;
-        s->offset += k + ended;
+        s->begin += k;
+        s->offset += k;
+        *more = ended = s->begin < s->end;
+        if (ended && (st = pass_end(s))) {
+            break;
+        }
+    }
+    if (st) {
+        *more = false;
+        return st;
     }
     *more = *more || line->n || !fits;
     if (!fits) {
         return eg__stream_bad(s, at, "a line has more than %lld bytes", (long long)most);
     }
-    if (*more && line->n && line->p[line->n - 1] == '\r') {
+    if (*more && !s->any_end && line->n && line->p[line->n - 1] == '\r') {
         line->n--;
+        s->end_of_line = *s->end_of_line ? "\r\n" : "\r";
     }
     if (*more) {
         line->p[line->n] = 0;

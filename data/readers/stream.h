@@ -12,12 +12,14 @@ typedef struct eg__stream {
     eg__source source;
     void *unpacker; /* NULL: as they are */
     uint8_t *packed, *ready;
-    int64_t raw;        /* place in the source behind what was read of it */
-    int64_t begin, end; /* of `ready` not handed out yet */
-    int64_t offset;     /* bytes handed out */
-    bool inside;        /* of a packed member: its end must come */
-    bool whole;         /* all of it is kept: eg_unpack_limit is for the file */
-    uint8_t *memory;    /* packed and ready */
+    int64_t raw;             /* place in the source behind what was read of it */
+    int64_t begin, end;      /* of `ready` not handed out yet */
+    int64_t offset;          /* bytes handed out */
+    bool inside;             /* of a packed member: its end must come */
+    bool whole;              /* all of it is kept: eg_unpack_limit is for the file */
+    bool any_end;            /* a lone CR ends a line too */
+    uint8_t *memory;         /* packed and ready */
+    const char *end_of_line; /* of the latest line: LF, CR LF, CR, or "" where the file ends */
 } eg__stream;
 
 /* EG_COMPRESSION_AUTO goes by the first two bytes; zlib only where it is asked for. */
@@ -25,8 +27,8 @@ eg_status eg__stream_open(eg__stream *s, const char *op, const char *path, eg_co
 void eg__stream_close(eg__stream *s); /* a zeroed one is fine */
 /* Up to n bytes; *got < n only at the end. `to` NULL: they are skipped. */
 eg_status eg__stream_read(eg__stream *s, void *to, int64_t n, int64_t *got);
-/* The next line without its end, LF or CR LF, and a 0 behind it; *more false: there was none. Lines
- * of more than `most` bytes are EG_EFORMAT, with *more true: they have been passed over. */
+/* The next line without its end, LF or CR LF (with any_end also CR), and a 0 behind it; *more false: there was none.
+ * Lines of more than `most` bytes are EG_EFORMAT, with *more true: they have been passed over. */
 eg_status eg__stream_line(eg__stream *s, eg__bytes *line, int64_t most, bool *more);
 /* Fails with EG_EFORMAT naming the file and the place, in unpacked bytes. */
 eg_status eg__stream_bad(const eg__stream *s, int64_t at, const char *format, ...)

@@ -12,6 +12,11 @@ void eg__lines_leave(eg__lines *l)
     l->open = false;
 }
 
+bool eg__lines_blank(const eg__lines *l)
+{
+    return (int64_t)strspn((const char *)l->line.p, " \t\r") == l->line.n;
+}
+
 eg_status eg__lines_bad(const eg__lines *l, const char *format, ...)
 {
     char words[160];
@@ -79,6 +84,7 @@ eg_status eg__lines_next(eg__lines *l, eg__sample *s, bool *more, bool *fresh)
             l->number = 0;
             st = eg__stream_open(&l->stream, l->d.is->name, s->file, EG_COMPRESSION_AUTO);
             l->open = !st;
+            l->stream.any_end = l->any_end;
         }
         s->file = l->files.name[l->next - 1];
         s->at = l->open ? l->stream.offset : 0;

@@ -132,6 +132,7 @@ static void records(void)
 static void texts(void)
 {
     put_text("tables", "quoted.csv", "n,x,y\n1,2.5,-3e4\n\"a \"\"b\"\",\nc\",,7\r\n\n4,nan,inf\n");
+    put_text("tables", "lone_cr.csv", "n,x,y\r1,2.5,\"a\r\nb\"\r\r\n4,\"\r\",inf\r");
     put_text("flags", "settings", "# mine\n epochs = 9\r\nlr=0.25\nsmoke = no\ndata = a b\nshape = bc\n");
     put_text("flags", "words", "--epochs\n4\n--lr=0.5\n--no-smoke\n--shape\nbc\na\n--\n--b\n");
     put_text("flags", "help", "--help\n");
@@ -163,6 +164,9 @@ static void texts(void)
         "</object></annotation>");
     put_text("photos", "runs", "2332e0");
     put_text("photos", "yolo", "0 0.5 0.5 0.25 1\n12 .1 .2 .3 .4 .9\n");
+    put_text(
+        "ndjson", "blank",
+        "\n{\"word\":\"a\",\"n\":[1],\"drawing\":[[[1],[2]]]}\n \t\n\r\n{\"n\":2,\"word\":\"b\",\"drawing\":[]}\r\n ");
     put_text("ndjson", "drawings",
              "{\"word\":\"c\\u00e4t\",\"n\":[[1,2.5],[3,4e2]],\"drawing\":[[[1,2],[3,4]],[[5],[6]]]}\n"
              "{\"other\":{\"a\":[true,null]},\"n\":-7,\"word\":null}\n");

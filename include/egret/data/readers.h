@@ -116,10 +116,11 @@ typedef struct eg_csv_options {
 } eg_csv_options;
 
 /* Rows of tables (RFC 4180), plain or gzip: samples are a tensor for each of the n columns asked
- * for. A field that begins with a quote ends with one, may hold separators and line ends (read as
- * LF), and a quote doubled. Each row has as many fields as the first. Numbers are decimal with a
- * point, whatever the locale; nan and inf are numbers; i64, i32 and bool are integers. Empty lines
- * are passed over. Words name the line. */
+ * for. Rows end with LF, CR LF or CR. A field that begins with a quote ends with one, may hold
+ * separators, line ends, which are kept as they are, and a quote doubled: rows are those of Python's
+ * csv.reader with newline="" and strict=True. Each row has as many fields as the first. Numbers are
+ * decimal with a point, whatever the locale; nan and inf are numbers; i64, i32 and bool are integers.
+ * Empty lines are skipped. Messages name the line. */
 EG_API eg_dataset *eg_csv_new_with(const char *pattern, const eg_column *columns, int n, const eg_csv_options *options);
 #define eg_csv_new(...) EG_CSV_NEW_(__VA_ARGS__, )
 #define EG_CSV_NEW_(pattern, columns, n, ...) \
@@ -135,9 +136,9 @@ typedef struct eg_json_field {
     double fallback;
 } eg_json_field;
 
-/* One JSON object a line, plain or gzip: samples are the tensors of the n fields asked for. Arrays
- * that are not ragged must be regular: [[1, 2], [3, 4]] is [2, 2]. EG_EFORMAT: no JSON, a wanted
- * name twice or missing, another kind of value, a number out of the dtype's range. */
+/* One JSON object per line, plain or gzip; blank lines are skipped. Samples are the tensors of the n
+ * fields asked for. Arrays that are not ragged must be regular: [[1, 2], [3, 4]] is [2, 2]. EG_EFORMAT:
+ * no JSON, a wanted name twice or missing, another kind of value, a number out of the dtype's range. */
 EG_API eg_dataset *eg_ndjson_new(const char *pattern, const eg_json_field *fields, int n);
 
 /* Drawings of "Quick, Draw!" out of a ragged field: values and lengths of lists x, y, x, y, ... as
