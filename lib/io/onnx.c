@@ -28,21 +28,6 @@ typedef struct reader {
     uint32_t nfiles, cfiles;
 } reader;
 
-enum {
-    TENSOR_DIMS = 1,
-    TENSOR_TYPE,
-    TENSOR_FLOATS = 4,
-    TENSOR_INT32S,
-    TENSOR_STRINGS,
-    TENSOR_INT64S,
-    TENSOR_NAME,
-    TENSOR_RAW,
-    TENSOR_DOUBLES,
-    TENSOR_UINT64S,
-    TENSOR_EXTERNAL = 13,
-    TENSOR_LOCATION
-};
-
 static eg_status bad(const reader *r, const eg__wire *at, const char *words)
 {
     return eg__source_bad(&r->backing->source, at->at - r->bytes, "%s", words);
@@ -101,19 +86,13 @@ static eg_status read_head(reader *r, entry *e, eg__wire *name)
     eg__wire_field f;
     eg_status st = EG_OK;
     uint64_t type = 0;
-    while (!st && eg__wire_next(&w, &f)) {
-        if (f.number == TENSOR_DIMS && f.kind == EG__WIRE_VARINT) {
-            st = add_dim(r, e, &e->message, f.value);
-        } else if (f.number == TENSOR_DIMS) {
-            while (!st && f.bytes.at < f.bytes.end) {
-                st = add_dim(r, e, &e->message, eg__wire_varint(&f.bytes));
-            }
-            w.bad = w.bad || f.bytes.bad;
-        } else if (f.number == TENSOR_TYPE) {
-            type = f.value;
-        } else if (f.number == TENSOR_NAME && f.kind == EG__WIRE_BYTES) {
-            *name = f.bytes;
+    while (!st && eg__onnx_next(&w, EG__ONNX_IN_TENSOR, &f)) {
+        uint64_t size;
+        while (!st && f.number == EG__ONNX_TENSOR_DIMS && eg__onnx_next_number(&w, EG__ONNX_IN_TENSOR, &f, &size)) {
+            st = add_dim(r, e, &e->message, size);
         }
+        type = f.number == EG__ONNX_TENSOR_TYPE ? f.value : type;
+        *name = f.number == EG__ONNX_TENSOR_NAME ? f.bytes : *name;
     }
     e->element = element_of(type);
     if (st || w.bad || (e->element == EG__ELEMENTS && type != EG__ONNX_TEXT)) {
@@ -130,7 +109,7 @@ static eg_status read_head(reader *r, entry *e, eg__wire *name)
 static eg_status add_tensor(reader *r, eg__wire message, const char *path, const char *name_given)
 {
     entry e = {.message = message};
-    eg__wire name = {0};
+    eg__wire name = eg__wire_of("", 0);
     char full[EG__ONNX_NAME];
     eg_status st = read_head(r, &e, &name);
     if (st || e.element == EG__ELEMENTS) {
@@ -162,17 +141,17 @@ static eg_status walk_attribute(reader *r, eg__wire attribute, const char *path,
     eg__wire_field f;
     eg_status st = EG_OK;
     char inner[EG__ONNX_NAME];
-    while (eg__wire_next(&w, &f)) {
+    while (eg__onnx_next(&w, EG__ONNX_IN_ATTRIBUTE, &f)) {
         name = f.number == EG__ONNX_ATTR_NAME ? f.bytes : name;
     }
     if (w.bad || !eg__onnx_join(inner, path, node, &name)) {
         return bad(r, &attribute, "an attribute is damaged, or names are longer than 511 bytes");
     }
     w = attribute;
-    while (!st && eg__wire_next(&w, &f)) {
-        if (f.number == EG__ONNX_ATTR_TENSOR && f.kind == EG__WIRE_BYTES) {
+    while (!st && eg__onnx_next(&w, EG__ONNX_IN_ATTRIBUTE, &f)) {
+        if (f.number == EG__ONNX_ATTR_TENSOR) {
             st = constant ? add_tensor(r, f.bytes, path, node) : add_tensor(r, f.bytes, "", inner);
-        } else if (f.number == EG__ONNX_ATTR_GRAPH && f.kind == EG__WIRE_BYTES) {
+        } else if (f.number == EG__ONNX_ATTR_GRAPH) {
             const size_t n = strlen(inner);
             memcpy(inner + n, "/", 2);
             st = walk_graph(r, f.bytes, inner, depth + 1);
@@ -192,8 +171,8 @@ static eg_status walk_node(reader *r, eg__wire node, int64_t index, const char *
         return bad(r, &node, "a node is damaged");
     }
     eg_status st = EG_OK;
-    while (!st && eg__wire_next(&w, &f)) {
-        if (f.number == EG__ONNX_NODE_ATTRIBUTE && f.kind == EG__WIRE_BYTES) {
+    while (!st && eg__onnx_next(&w, EG__ONNX_IN_NODE, &f)) {
+        if (f.number == EG__ONNX_NODE_ATTRIBUTE) {
             st = walk_attribute(r, f.bytes, path, name, constant, depth);
         }
     }
@@ -205,10 +184,7 @@ static eg_status walk_graph(reader *r, eg__wire graph, const char *path, int dep
     eg__wire w = graph;
     eg__wire_field f;
     eg_status st = depth > EG__ONNX_DEPTH ? bad(r, &graph, "graphs lie too deep inside each other") : EG_OK;
-    for (int64_t nodes = 0; !st && eg__wire_next(&w, &f);) {
-        if (f.kind != EG__WIRE_BYTES) {
-            continue;
-        }
+    for (int64_t nodes = 0; !st && eg__onnx_next(&w, EG__ONNX_IN_GRAPH, &f);) {
         if (f.number == EG__ONNX_GRAPH_NODE) {
             st = walk_node(r, f.bytes, nodes++, path, depth);
         } else if (f.number == EG__ONNX_GRAPH_INITIALIZER) {
@@ -228,8 +204,8 @@ static eg_status walk_function(reader *r, eg__wire function)
         return bad(r, &function, "a function is damaged");
     }
     eg_status st = EG_OK;
-    for (int64_t nodes = 0; !st && eg__wire_next(&w, &f);) {
-        if (f.number == EG__ONNX_FUNCTION_NODE && f.kind == EG__WIRE_BYTES) {
+    for (int64_t nodes = 0; !st && eg__onnx_next(&w, EG__ONNX_IN_FUNCTION, &f);) {
+        if (f.number == EG__ONNX_FUNCTION_NODE) {
             st = walk_node(r, f.bytes, nodes++, path, 1);
         }
     }
@@ -243,11 +219,11 @@ static eg_status walk_model(reader *r)
     eg__wire_field f;
     eg_status st = EG_OK;
     bool graph = false;
-    while (!st && eg__wire_next(&w, &f)) {
-        if (f.number == EG__ONNX_MODEL_GRAPH && f.kind == EG__WIRE_BYTES) {
+    while (!st && eg__onnx_next(&w, EG__ONNX_IN_MODEL, &f)) {
+        if (f.number == EG__ONNX_MODEL_GRAPH) {
             st = walk_graph(r, f.bytes, "", 0);
             graph = true;
-        } else if (f.number == EG__ONNX_MODEL_FUNCTION && f.kind == EG__WIRE_BYTES) {
+        } else if (f.number == EG__ONNX_MODEL_FUNCTION) {
             st = walk_function(r, f.bytes);
         }
     }
@@ -278,17 +254,13 @@ static eg_status gather_numbers(const reader *r, const entry *e, uint8_t *to, in
     const int64_t all = six ? eg__about_bytes(&e->about) / (int64_t)eg_dtype_size(e->about.dtype) : bytes;
     const int element = (int)eg__max(eg__element_bits(e->element) / 8, 1);
     const int part = e->element == EG__C64 ? 4 : e->element == EG__C128 ? 8 : element;
-    while (eg__wire_next(&w, &f)) {
-        const int fixed = f.number == TENSOR_FLOATS ? 4 : f.number == TENSOR_DOUBLES ? 8 : 0;
-        if (!fixed && f.number != TENSOR_INT32S && f.number != TENSOR_INT64S && f.number != TENSOR_UINT64S) {
+    while (eg__onnx_next(&w, EG__ONNX_IN_TENSOR, &f)) {
+        uint64_t v;
+        if (f.number == EG__ONNX_TENSOR_DIMS || eg__onnx_coding_of(EG__ONNX_IN_TENSOR, f.number) < EG__ONNX_LIST_INT) {
             continue;
         }
-        eg__wire numbers = f.kind == EG__WIRE_BYTES ? f.bytes : (eg__wire){0};
-        bool single = f.kind != EG__WIRE_BYTES;
-        while (single || numbers.at < numbers.end) {
-            const uint64_t v = single ? f.value : fixed ? eg__wire_fixed(&numbers, fixed) : eg__wire_varint(&numbers);
-            single = false;
-            if (numbers.bad || at + part > all) {
+        while (eg__onnx_next_number(&w, EG__ONNX_IN_TENSOR, &f, &v)) {
+            if (at + part > all) {
                 return bad(r, &e->message, "a tensor has more numbers than its shape");
             }
             if (six) {
@@ -299,7 +271,7 @@ static eg_status gather_numbers(const reader *r, const entry *e, uint8_t *to, in
             }
         }
     }
-    return at == all ? EG_OK : bad(r, &e->message, "a tensor has fewer numbers than its shape");
+    return at == all && !w.bad ? EG_OK : bad(r, &e->message, "a tensor has fewer numbers than its shape");
 }
 
 static eg_tensor *read_numbers(const reader *r, const entry *e)
@@ -383,14 +355,19 @@ static int64_t number_in(const eg__wire *text)
 
 static eg_tensor *read_external(reader *r, const entry *e)
 {
-    eg__wire w = e->message, location = {0}, text = {0};
+    eg__wire w = e->message, location = eg__wire_of("", 0);
     eg__wire_field f, g;
     int64_t offset = 0, length = e->about.bytes;
-    while (eg__wire_next(&w, &f)) {
-        eg__wire key = {0};
-        for (eg__wire pair = f.bytes; f.number == TENSOR_EXTERNAL && eg__wire_next(&pair, &g);) {
-            key = g.number == 1 ? g.bytes : key;
-            text = g.number == 2 ? g.bytes : text;
+    while (eg__onnx_next(&w, EG__ONNX_IN_TENSOR, &f)) {
+        eg__wire key = eg__wire_of("", 0), text = key;
+        if (f.number != EG__ONNX_TENSOR_EXTERNAL) {
+            continue;
+        }
+        while (eg__onnx_next(&f.bytes, EG__ONNX_IN_PAIR, &g)) {
+            *(g.number == EG__ONNX_PAIR_KEY ? &key : &text) = g.bytes;
+        }
+        if (f.bytes.bad) {
+            return bad(r, &e->message, "a tensor's message is damaged"), NULL;
         }
         location = eg__wire_is(&key, "location") ? text : location;
         offset = eg__wire_is(&key, "offset") ? number_in(&text) : offset;
@@ -410,9 +387,9 @@ static eg_tensor *read_one(void *user, int64_t i)
     eg__wire w = e->message, raw = {0};
     eg__wire_field f;
     bool external = false;
-    while (eg__wire_next(&w, &f)) {
-        raw = f.number == TENSOR_RAW && f.kind == EG__WIRE_BYTES ? f.bytes : raw;
-        external = external || (f.number == TENSOR_LOCATION && f.value == 1);
+    while (eg__onnx_next(&w, EG__ONNX_IN_TENSOR, &f)) {
+        raw = f.number == EG__ONNX_TENSOR_RAW ? f.bytes : raw;
+        external = external || (f.number == EG__ONNX_TENSOR_LOCATION && f.value == 1);
     }
     if (external) {
         return read_external(r, e);

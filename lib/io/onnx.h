@@ -89,6 +89,172 @@ enum {
     EG__ONNX_FUNCTION_DOMAIN = 10,
 };
 
+/* TensorProto. */
+enum {
+    EG__ONNX_TENSOR_DIMS = 1,
+    EG__ONNX_TENSOR_TYPE = 2,
+    EG__ONNX_TENSOR_FLOATS = 4,
+    EG__ONNX_TENSOR_INT32S = 5,
+    EG__ONNX_TENSOR_INT64S = 7,
+    EG__ONNX_TENSOR_NAME = 8,
+    EG__ONNX_TENSOR_RAW = 9,
+    EG__ONNX_TENSOR_DOUBLES = 10,
+    EG__ONNX_TENSOR_UINT64S = 11,
+    EG__ONNX_TENSOR_EXTERNAL = 13,
+    EG__ONNX_TENSOR_LOCATION = 14,
+    EG__ONNX_PAIR_KEY = 1,
+    EG__ONNX_PAIR_VALUE = 2,
+};
+
+/* TypeProto and what it consists of. */
+enum {
+    EG__ONNX_TYPE_TENSOR = 1,
+    EG__ONNX_TYPE_SEQUENCE = 4,
+    EG__ONNX_TYPE_MAP = 5,
+    EG__ONNX_TYPE_SPARSE = 8,
+    EG__ONNX_TYPE_OPTIONAL = 9,
+    EG__ONNX_TENSOR_TYPE_ELEMENT = 1,
+    EG__ONNX_TENSOR_TYPE_SHAPE = 2,
+    EG__ONNX_SHAPE_DIM = 1,
+    EG__ONNX_DIM_SIZE = 1,
+};
+
+/* ---- fields of messages ----------------------------------------------------------------------------- */
+
+typedef enum eg__onnx_message {
+    EG__ONNX_IN_MODEL,
+    EG__ONNX_IN_OPSET,
+    EG__ONNX_IN_GRAPH,
+    EG__ONNX_IN_NODE,
+    EG__ONNX_IN_ATTRIBUTE,
+    EG__ONNX_IN_VALUE,
+    EG__ONNX_IN_FUNCTION,
+    EG__ONNX_IN_TENSOR,
+    EG__ONNX_IN_PAIR,
+    EG__ONNX_IN_TYPE,
+    EG__ONNX_IN_TENSOR_TYPE,
+    EG__ONNX_IN_SHAPE,
+    EG__ONNX_IN_DIM,
+    EG__ONNX_MESSAGES,
+} eg__onnx_message;
+
+/* How the value of a field is encoded: one integer, one float, bytes (a text or a message), or lists of integers,
+ * floats or doubles, each value in a field of its own or all packed into one. */
+typedef enum eg__onnx_coding {
+    EG__ONNX_UNUSED,
+    EG__ONNX_AN_INT,
+    EG__ONNX_A_FLOAT,
+    EG__ONNX_BYTES,
+    EG__ONNX_LIST_INT,
+    EG__ONNX_LIST_FLOAT,
+    EG__ONNX_LIST_DOUBLE,
+} eg__onnx_coding;
+
+static inline eg__onnx_coding eg__onnx_coding_of(eg__onnx_message message, uint32_t number)
+{
+    static const uint8_t codings[EG__ONNX_MESSAGES][32] = {
+        [EG__ONNX_IN_MODEL] = {[EG__ONNX_MODEL_IR] = EG__ONNX_AN_INT,
+                               [EG__ONNX_MODEL_PRODUCER] = EG__ONNX_BYTES,
+                               [EG__ONNX_MODEL_GRAPH] = EG__ONNX_BYTES,
+                               [EG__ONNX_MODEL_OPSET] = EG__ONNX_BYTES,
+                               [EG__ONNX_MODEL_FUNCTION] = EG__ONNX_BYTES},
+        [EG__ONNX_IN_OPSET] = {[EG__ONNX_OPSET_DOMAIN] = EG__ONNX_BYTES, [EG__ONNX_OPSET_VERSION] = EG__ONNX_AN_INT},
+        [EG__ONNX_IN_GRAPH] = {[EG__ONNX_GRAPH_NODE] = EG__ONNX_BYTES,
+                               [EG__ONNX_GRAPH_NAME] = EG__ONNX_BYTES,
+                               [EG__ONNX_GRAPH_INITIALIZER] = EG__ONNX_BYTES,
+                               [EG__ONNX_GRAPH_INPUT] = EG__ONNX_BYTES,
+                               [EG__ONNX_GRAPH_OUTPUT] = EG__ONNX_BYTES,
+                               [EG__ONNX_GRAPH_SPARSE] = EG__ONNX_BYTES},
+        [EG__ONNX_IN_NODE] = {[EG__ONNX_NODE_INPUT] = EG__ONNX_BYTES,
+                              [EG__ONNX_NODE_OUTPUT] = EG__ONNX_BYTES,
+                              [EG__ONNX_NODE_NAME] = EG__ONNX_BYTES,
+                              [EG__ONNX_NODE_OP] = EG__ONNX_BYTES,
+                              [EG__ONNX_NODE_ATTRIBUTE] = EG__ONNX_BYTES,
+                              [EG__ONNX_NODE_DOMAIN] = EG__ONNX_BYTES},
+        [EG__ONNX_IN_ATTRIBUTE] = {[EG__ONNX_ATTR_NAME] = EG__ONNX_BYTES,
+                                   [EG__ONNX_ATTR_FLOAT] = EG__ONNX_A_FLOAT,
+                                   [EG__ONNX_ATTR_INT] = EG__ONNX_AN_INT,
+                                   [EG__ONNX_ATTR_TEXT] = EG__ONNX_BYTES,
+                                   [EG__ONNX_ATTR_TENSOR] = EG__ONNX_BYTES,
+                                   [EG__ONNX_ATTR_GRAPH] = EG__ONNX_BYTES,
+                                   [EG__ONNX_ATTR_FLOATS] = EG__ONNX_LIST_FLOAT,
+                                   [EG__ONNX_ATTR_INTS] = EG__ONNX_LIST_INT,
+                                   [EG__ONNX_ATTR_TEXTS] = EG__ONNX_BYTES,
+                                   [EG__ONNX_ATTR_TYPE] = EG__ONNX_AN_INT,
+                                   [EG__ONNX_ATTR_REFERENCE] = EG__ONNX_BYTES},
+        [EG__ONNX_IN_VALUE] = {[EG__ONNX_VALUE_NAME] = EG__ONNX_BYTES, [EG__ONNX_VALUE_TYPE] = EG__ONNX_BYTES},
+        [EG__ONNX_IN_FUNCTION] = {[EG__ONNX_FUNCTION_NAME] = EG__ONNX_BYTES,
+                                  [EG__ONNX_FUNCTION_INPUT] = EG__ONNX_BYTES,
+                                  [EG__ONNX_FUNCTION_OUTPUT] = EG__ONNX_BYTES,
+                                  [EG__ONNX_FUNCTION_NODE] = EG__ONNX_BYTES,
+                                  [EG__ONNX_FUNCTION_OPSET] = EG__ONNX_BYTES,
+                                  [EG__ONNX_FUNCTION_DOMAIN] = EG__ONNX_BYTES},
+        [EG__ONNX_IN_TENSOR] = {[EG__ONNX_TENSOR_DIMS] = EG__ONNX_LIST_INT,
+                                [EG__ONNX_TENSOR_TYPE] = EG__ONNX_AN_INT,
+                                [EG__ONNX_TENSOR_FLOATS] = EG__ONNX_LIST_FLOAT,
+                                [EG__ONNX_TENSOR_INT32S] = EG__ONNX_LIST_INT,
+                                [EG__ONNX_TENSOR_INT64S] = EG__ONNX_LIST_INT,
+                                [EG__ONNX_TENSOR_NAME] = EG__ONNX_BYTES,
+                                [EG__ONNX_TENSOR_RAW] = EG__ONNX_BYTES,
+                                [EG__ONNX_TENSOR_DOUBLES] = EG__ONNX_LIST_DOUBLE,
+                                [EG__ONNX_TENSOR_UINT64S] = EG__ONNX_LIST_INT,
+                                [EG__ONNX_TENSOR_EXTERNAL] = EG__ONNX_BYTES,
+                                [EG__ONNX_TENSOR_LOCATION] = EG__ONNX_AN_INT},
+        [EG__ONNX_IN_PAIR] = {[EG__ONNX_PAIR_KEY] = EG__ONNX_BYTES, [EG__ONNX_PAIR_VALUE] = EG__ONNX_BYTES},
+        [EG__ONNX_IN_TYPE] = {[EG__ONNX_TYPE_TENSOR] = EG__ONNX_BYTES,
+                              [EG__ONNX_TYPE_SEQUENCE] = EG__ONNX_BYTES,
+                              [EG__ONNX_TYPE_MAP] = EG__ONNX_BYTES,
+                              [EG__ONNX_TYPE_SPARSE] = EG__ONNX_BYTES,
+                              [EG__ONNX_TYPE_OPTIONAL] = EG__ONNX_BYTES},
+        [EG__ONNX_IN_TENSOR_TYPE] =
+            {[EG__ONNX_TENSOR_TYPE_ELEMENT] = EG__ONNX_AN_INT, [EG__ONNX_TENSOR_TYPE_SHAPE] = EG__ONNX_BYTES},
+        [EG__ONNX_IN_SHAPE] = {[EG__ONNX_SHAPE_DIM] = EG__ONNX_BYTES},
+        [EG__ONNX_IN_DIM] = {[EG__ONNX_DIM_SIZE] = EG__ONNX_AN_INT},
+    };
+    return number < 32 ? (eg__onnx_coding)codings[message][number] : EG__ONNX_UNUSED;
+}
+
+/* The next field of a message that is read here, encoded as that field must be; one that is encoded otherwise makes
+ * the message bad. All of this reader's loops over fields use it, so that none takes a field that another skips. */
+static inline bool eg__onnx_next(eg__wire *w, eg__onnx_message message, eg__wire_field *f)
+{
+    static const uint8_t single[] = {
+        [EG__ONNX_AN_INT] = EG__WIRE_VARINT, [EG__ONNX_A_FLOAT] = EG__WIRE_32,
+        [EG__ONNX_BYTES] = EG__WIRE_BYTES,   [EG__ONNX_LIST_INT] = EG__WIRE_VARINT,
+        [EG__ONNX_LIST_FLOAT] = EG__WIRE_32, [EG__ONNX_LIST_DOUBLE] = EG__WIRE_64,
+    };
+    while (eg__wire_next(w, f)) {
+        const eg__onnx_coding coding = eg__onnx_coding_of(message, f->number);
+        if (coding == EG__ONNX_UNUSED) {
+            continue;
+        }
+        w->bad =
+            f->kind != (eg__wire_kind)single[coding] && !(coding >= EG__ONNX_LIST_INT && f->kind == EG__WIRE_BYTES);
+        return !w->bad;
+    }
+    return false;
+}
+
+/* The next number of a list's field f of message w, which is bad if its packed numbers are damaged. */
+static inline bool eg__onnx_next_number(eg__wire *w, eg__onnx_message message, eg__wire_field *f, uint64_t *v)
+{
+    const eg__onnx_coding coding = eg__onnx_coding_of(message, f->number);
+    if (f->kind != EG__WIRE_BYTES) {
+        *v = f->value;
+        *f = (eg__wire_field){.number = f->number, .kind = EG__WIRE_BYTES}; /* there is no other */
+        return true;
+    }
+    if (f->bytes.at >= f->bytes.end) {
+        return false;
+    }
+    *v = coding == EG__ONNX_LIST_INT ? eg__wire_varint(&f->bytes)
+                                     : eg__wire_fixed(&f->bytes, coding == EG__ONNX_LIST_FLOAT ? 4 : 8);
+    w->bad = w->bad || f->bytes.bad;
+    return !w->bad;
+}
+
+/* ---- names ------------------------------------------------------------------------------------------- */
+
 /* An initializer stands under its name, the value of a Constant under that of its output, the tensor of another
  * attribute under "output.attribute"; inside of the graph of an attribute behind "output.attribute/", inside of a
  * function behind "domain::function/". "output" is the first of a node that has a name, or "_" and its number in the
@@ -116,8 +282,8 @@ static inline bool eg__onnx_node_name(const eg__wire *node, int64_t index, char 
     eg__wire_field f;
     *constant = false;
     name[0] = '\0';
-    while (eg__wire_next(&w, &f)) {
-        const size_t n = f.kind == EG__WIRE_BYTES ? eg__wire_size(&f.bytes) : 0;
+    while (eg__onnx_next(&w, EG__ONNX_IN_NODE, &f)) {
+        const size_t n = eg__wire_size(&f.bytes);
         if (f.number == EG__ONNX_NODE_OUTPUT && n && !name[0]) {
             if (n >= EG__ONNX_NAME || memchr(f.bytes.at, 0, n)) {
                 return false;
@@ -139,7 +305,7 @@ static inline bool eg__onnx_function_path(const eg__wire *function, char *path)
 {
     eg__wire w = *function, name = eg__wire_of("", 0), domain = name;
     eg__wire_field f;
-    while (eg__wire_next(&w, &f)) {
+    while (eg__onnx_next(&w, EG__ONNX_IN_FUNCTION, &f)) {
         name = f.number == EG__ONNX_FUNCTION_NAME ? f.bytes : name;
         domain = f.number == EG__ONNX_FUNCTION_DOMAIN ? f.bytes : domain;
     }

@@ -365,6 +365,10 @@ static eg_tensor *by_groups(eg_tensor *t, int rest, int64_t heads, int64_t group
     if (t->shape[at] != heads) {
         return eg_unsqueeze(t, at + 1);
     }
+    if (t->ndim == EG_MAX_DIMS) {
+        return eg__fail_null(EG_ESHAPE, me, "%s has %d axes, with heads in groups at most %d are possible",
+                             EG__SHAPE_OF(t), EG_MAX_DIMS, EG_MAX_DIMS - 1);
+    }
     eg_shape s = eg_shape_of(t);
     memmove(&s.dim[at + 2], &s.dim[at + 1], (size_t)rest * sizeof *s.dim);
     s.ndim++;
@@ -379,9 +383,6 @@ static eg_status attend_in_groups(eg_tensor *q, eg_tensor *k, eg_tensor *v, cons
     const int64_t heads = eg__lead_size(q, 2);
     eg_attention_options o = *given;
     eg_tensor *in[3] = {q, k, v};
-    if (eg__max(eg__max(q->ndim, k->ndim), v->ndim) == EG_MAX_DIMS) {
-        return eg__fail(EG_ESHAPE, me, "q is %s, of heads in groups at most %d axes", EG__SHAPE_OF(q), EG_MAX_DIMS - 1);
-    }
     for (int i = 0; i < 3; i++) {
         if (!(in[i] = by_groups(in[i], 2, heads, groups))) {
             return eg__why();

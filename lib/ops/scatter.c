@@ -250,14 +250,16 @@ eg_tensor *eg_unravel_index(eg_tensor *index, eg_shape shape)
 static eg_tensor *join_axes(eg_tensor *x, int k)
 {
     eg_shape s = {.ndim = x->ndim - k + 1, .dim = {1}};
+    if (s.ndim > EG_MAX_DIMS) {
+        return eg__fail_null(EG_ESHAPE, "gather_nd", "no axis of %s is named", EG__SHAPE_OF(x));
+    }
     for (int d = 0; d < k; d++) {
         s.dim[0] *= x->shape[d];
     }
     for (int d = k; d < x->ndim; d++) {
         s.dim[d - k + 1] = x->shape[d];
     }
-    return s.ndim > EG_MAX_DIMS ? eg__fail_null(EG_ESHAPE, "gather_nd", "no axis of %s is named", EG__SHAPE_OF(x))
-                                : eg_reshape(x, s);
+    return eg_reshape(x, s);
 }
 
 eg_tensor *eg_gather_nd(eg_tensor *x, eg_tensor *index)

@@ -1,6 +1,8 @@
 /* call.c - what an operator sees of its call. */
+#include <math.h>
 #include <string.h>
 
+#include <egret/device.h>
 #include <egret/error.h>
 #include <egret/ops.h>
 
@@ -120,6 +122,16 @@ eg_status eg__onnx_bad(const eg_onnx_call *c, const char *words)
     return eg_fail(EG_EINVAL, eg__onnx_op_name, words);
 }
 
+/* Of floats the integer part; past the ends of i64 the end, of NaN 0. */
+static int64_t integer_at(const eg_tensor *t, int64_t k)
+{
+    if (eg_dtype_of(t) >= EG_I64) {
+        return eg_get_int(t, k);
+    }
+    const double v = eg_get(t, k);
+    return v >= 0x1p63 ? INT64_MAX : v <= -0x1p63 ? INT64_MIN : isnan(v) ? 0 : (int64_t)v;
+}
+
 int eg__onnx_numbers(const eg_onnx_call *c, int i, int64_t *to, int most)
 {
     const eg_tensor *t = eg__onnx_in(c, i);
@@ -129,9 +141,8 @@ int eg__onnx_numbers(const eg_onnx_call *c, int i, int64_t *to, int most)
                  most);
         return -1;
     }
-    const bool whole = t && eg_dtype_of(t) >= EG_I64;
     for (int64_t k = 0; k < n; k++) {
-        to[k] = whole ? eg_get_int(t, k) : (int64_t)eg_get(t, k);
+        to[k] = integer_at(t, k);
     }
     return (int)n;
 }
@@ -140,6 +151,12 @@ double eg__onnx_number(const eg_onnx_call *c, int i, double otherwise)
 {
     const eg_tensor *t = eg__onnx_in(c, i);
     return eg_numel(t) ? eg_get(t, 0) : otherwise;
+}
+
+int64_t eg__onnx_integer(const eg_onnx_call *c, int i, int64_t otherwise)
+{
+    const eg_tensor *t = eg__onnx_in(c, i);
+    return eg_numel(t) ? integer_at(t, 0) : otherwise;
 }
 
 int eg__onnx_list(const eg_onnx_call *c, const char *name, int i, int64_t *to, int most)
@@ -155,6 +172,19 @@ int eg__onnx_list(const eg_onnx_call *c, const char *name, int i, int64_t *to, i
     }
     memcpy(to, list, (size_t)count * sizeof *to);
     return count;
+}
+
+/* ---- memory --------------------------------------------------------------------------------------- */
+
+void *eg__onnx_scratch(int64_t count, size_t element)
+{
+    int64_t bytes;
+    if (count < 0 || __builtin_mul_overflow(count, (int64_t)element, &bytes)) {
+        eg_failf(EG_ENOMEM, eg__onnx_op_name, "no memory for %lld elements of %zu bytes", (long long)count, element);
+        return NULL;
+    }
+    eg_tensor *t = eg_to(eg_zeros(EG_SHAPE(bytes > 0 ? bytes : 1), EG_U8), eg_cpu());
+    return t ? eg_data_mut(t) : NULL;
 }
 
 /* ---- types ----------------------------------------------------------------------------------------- */

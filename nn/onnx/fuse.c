@@ -1,7 +1,6 @@
 /* fuse.c - what a frozen model runs instead of nodes that follow each other: factors and sums by channel go into the
  * weights of the convolution or product before them, an activation behind it into its call, x sigmoid(x) becomes one
  * node, and gates of recurrent layers lie as Egret has them. */
-#include <stdlib.h>
 #include <string.h>
 
 #include <egret/device.h>
@@ -83,7 +82,7 @@ static int place_for(fuser *f, const eg__onnx_node *n, int i, int spare)
     if (old < 0 && spare >= 0) {
         return spare;
     }
-    if (!eg__onnx_grow(&net->places, net->nplaces, &net->cplaces, sizeof *net->places)) {
+    if (!eg__onnx_grow(net, &net->places, net->nplaces, &net->cplaces, sizeof *net->places)) {
         return -1;
     }
     net->places[net->nplaces] = (eg__onnx_place){.name = NULL};
@@ -365,8 +364,9 @@ static void drop_merged(eg__onnx_graph *g)
 eg_status eg__onnx_fuse(eg__onnx_net *net)
 {
     const size_t places = (size_t)net->nplaces + 1;
-    fuser f = {net, net->graph, (int)net->nplaces, calloc(places, sizeof *f.uses), calloc(places, sizeof *f.maker)};
-    eg_status st = f.uses && f.maker ? EG_OK : eg_fail(EG_ENOMEM, "eg_onnx_load", "no memory");
+    fuser f = {net, net->graph, (int)net->nplaces, eg__onnx_memory(net, places * sizeof *f.uses),
+               eg__onnx_memory(net, places * sizeof *f.maker)};
+    eg_status st = f.uses && f.maker ? EG_OK : eg_last_error()->code;
     for (size_t i = 0; i < places && !st; i++) {
         f.maker[i] = -1;
     }
@@ -384,7 +384,5 @@ eg_status eg__onnx_fuse(eg__onnx_net *net)
         st = fuse_node(&f, &f.g->nodes[i]);
     }
     drop_merged(f.g);
-    free(f.uses);
-    free(f.maker);
     return st;
 }

@@ -73,9 +73,11 @@ typedef struct eg__onnx_place {
     bool open;   /* an input with a value of its own, for which others may be given */
 } eg__onnx_place;
 
+/* In the memory of a tensor, so that it counts towards eg_memory_limit. */
 typedef struct eg__onnx_block {
     struct eg__onnx_block *next;
     size_t used, size;
+    eg_tensor *memory; /* kept */
 } eg__onnx_block;
 
 /* The module. */
@@ -112,8 +114,17 @@ enum { EG__ONNX_MOST_OUT = 64 }; /* outputs of a node */
 /* ---- the table of operators --------------------------------------------------------------------- */
 
 /* WRAPS: integers leave the range of small types; RANDOM: not the same at each call; FORMULA: a single number that it
- * takes is no weight (of Add it may be a bias); PREVIEW: of the domain ai.onnx.preview instead of the default one. */
-enum { EG__ONNX_WRAPS = 1, EG__ONNX_RANDOM = 2, EG__ONNX_FORMULA = 4, EG__ONNX_PREVIEW = 8 };
+ * takes is no weight (of Add it may be a bias); PREVIEW: of the domain ai.onnx.preview instead of the default one.
+ * Work, for what is computed while a model is read: LATE: not bounded by the sizes of its inputs, so never then;
+ * PRODUCT: by the product of their sizes; others: by their sum, or by the shape to which they are broadcast. */
+enum {
+    EG__ONNX_WRAPS = 1,
+    EG__ONNX_RANDOM = 2,
+    EG__ONNX_FORMULA = 4,
+    EG__ONNX_PREVIEW = 8,
+    EG__ONNX_LATE = 16,
+    EG__ONNX_PRODUCT = 32,
+};
 
 struct eg__onnx_row {
     const char *name;
@@ -132,16 +143,22 @@ const eg__onnx_row *eg__onnx_find(const char *name);
 
 /* Zeroed memory of the net's, as long as it lives; NULL with words. */
 void *eg__onnx_memory(eg__onnx_net *net, size_t bytes);
-/* Makes room for one element more in an array that realloc moves; false with words. */
-bool eg__onnx_grow(void *array, uint32_t count, uint32_t *capacity, size_t element);
+/* Makes room for one element more in an array of such memory; false with words. */
+bool eg__onnx_grow(eg__onnx_net *net, void *array, uint32_t count, uint32_t *capacity, size_t element);
 /* Reads the model into an empty net. */
 eg_status eg__onnx_read(eg__onnx_net *net, const char *path);
-/* Computes at once what depends on no input and no parameter. */
+/* Computes at once what depends on no input and no parameter, as far as that is little. */
 eg_status eg__onnx_fold(eg__onnx_net *net, bool weights_too);
 /* Makes fewer nodes of those of a frozen net. */
 eg_status eg__onnx_fuse(eg__onnx_net *net);
 /* Runs the nodes of a graph whose inputs have their values. */
 eg_status eg__onnx_run_graph(eg__onnx_net *net, const eg__onnx_graph *g, eg__onnx_run_value *values);
+eg_status eg__onnx_run_node(eg__onnx_net *net, const eg__onnx_node *n, eg__onnx_run_value *values);
+/* Whether input i must be there: one of the least number, or any of an operator that takes any number. */
+static inline bool eg__onnx_is_required(const eg__onnx_row *row, int i)
+{
+    return i < row->least || (row->most < 0 && row->least);
+}
 /* Gives a place a value, which is kept; what it had is released. */
 eg_status eg__onnx_put(eg__onnx_run_value *v, eg_tensor *t, uint8_t type);
 void eg__onnx_drop(eg__onnx_run_value *v);
@@ -174,8 +191,13 @@ const eg__onnx_attribute *eg__onnx_attribute_of(const eg_onnx_call *c, const cha
 int eg__onnx_numbers(const eg_onnx_call *c, int i, int64_t *to, int most);
 /* The only number of an input; `otherwise` if it was left out. */
 double eg__onnx_number(const eg_onnx_call *c, int i, double otherwise);
+/* Likewise as an integer, with all its digits. */
+int64_t eg__onnx_integer(const eg_onnx_call *c, int i, int64_t otherwise);
 /* Axes or sizes that older versions have as an attribute and newer ones as input i; as eg__onnx_numbers. */
 int eg__onnx_list(const eg_onnx_call *c, const char *name, int i, int64_t *to, int most);
+/* Zeroed memory of `count` elements that lives as long as the innermost scope and counts towards eg_memory_limit; NULL
+ * with words. */
+void *eg__onnx_scratch(int64_t count, size_t element);
 /* Which of the names the attribute is, or `otherwise` if it was left out; -1 with words. */
 int eg__onnx_choice(const eg_onnx_call *c, const char *name, const char *const *of, int n, int otherwise);
 /* Fails naming the rule. */

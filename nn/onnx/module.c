@@ -174,10 +174,9 @@ static void free_net(eg_module *m)
             eg_release(net->places[i].t);
         }
     }
-    free(net->places);
     for (eg__onnx_block *b = net->memory; b;) {
         eg__onnx_block *next = b->next;
-        free(b);
+        eg_release(b->memory);
         b = next;
     }
 }

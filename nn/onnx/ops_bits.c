@@ -1,6 +1,5 @@
 /* ops_bits.c - the bits of numbers, as numbers of another type. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <egret/tape.h>
@@ -100,15 +99,14 @@ eg_status eg__onnx_run_bit_cast(eg_onnx_call *c)
     }
     eg_device *device = eg_device_of(x);
     x = eg_contiguous(eg_to(eg_detach(x), eg_cpu()));
-    uint64_t *codes = x ? malloc((size_t)eg_numel(x) * sizeof *codes + 8) : NULL;
+    uint64_t *codes = x ? eg__onnx_scratch(eg_numel(x), sizeof *codes) : NULL;
     if (!codes) {
-        return x ? eg_fail(EG_ENOMEM, eg__onnx_op_name, "no memory for the bits") : eg__onnx_why();
+        return eg__onnx_why();
     }
     values_of(from, was);
     values_of(to, becomes);
     read_codes(x, from, was, codes);
     y = from_codes(eg_shape_of(x), eg_numel(x), to, becomes, codes);
-    free(codes);
     c->out_type[0] = (uint8_t)to;
     return eg__onnx_give(c, eg_to(y, device));
 }

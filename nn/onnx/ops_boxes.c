@@ -1,6 +1,5 @@
 /* ops_boxes.c - boxes of images: RoiAlign, MaxRoiPool and NonMaxSuppression. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "nn/onnx/ops.h"
 
@@ -49,18 +48,16 @@ static eg_status each_box(eg_onnx_call *c, eg_tensor *boxes, eg_shape none,
         return n ? eg__onnx_bad(c, "more than 2147483647 boxes")
                  : eg__onnx_give(c, eg_zeros(none, eg_dtype_of(eg__onnx_in(c, 0))));
     }
-    eg_tensor **all = calloc((size_t)n, sizeof *all);
+    eg_tensor **all = eg__onnx_scratch(n, sizeof *all);
     if (!all) {
-        return eg_fail(EG_ENOMEM, eg__onnx_op_name, "no memory for the results of boxes");
+        return eg__onnx_why();
     }
     bool good = true;
     for (int64_t i = 0; i < n && good; i++) {
         all[i] = of(c, boxes, i);
         good = all[i] != NULL;
     }
-    const eg_status st = good ? eg__onnx_give(c, eg_stack(all, (int)n, 0)) : eg__onnx_why();
-    free(all);
-    return st;
+    return good ? eg__onnx_give(c, eg_stack(all, (int)n, 0)) : eg__onnx_why();
 }
 
 /* A row of boxes is its image, x1, y1, x2 and y2. */
@@ -170,7 +167,8 @@ static eg_tensor *aligned(const eg_onnx_call *c, eg_tensor *boxes, int64_t i)
 {
     align a;
     const eg_tensor *image = eg__onnx_in(c, 2);
-    eg_tensor *x = eg_select(eg__onnx_in(c, 0), 0, eg_get_int(image, i));
+    const int64_t number = eg_get_int(image, i);
+    eg_tensor *x = eg_select(eg__onnx_in(c, 0), 0, number < 0 ? INT64_MAX : number);
     points r, s;
     if (!x || align_of(c, &a) ||
         points_of(c, &a, eg_get(boxes, 4 * i + 1), eg_get(boxes, 4 * i + 3), a.rows, eg_size(x, 1), &r) ||
@@ -233,9 +231,12 @@ static eg_tensor *rows_of(int64_t image, int64_t class, eg_tensor *kept)
 static eg_status suppress(eg_onnx_call *c, eg_tensor *boxes, eg_tensor *scores, const eg_nms_options *o)
 {
     const int64_t classes = eg_size(scores, 1), all = eg_size(scores, 0) * classes;
-    eg_tensor **rows = all <= INT32_MAX ? calloc((size_t)all, sizeof *rows) : NULL;
+    if (all > INT32_MAX) {
+        return eg__onnx_bad(c, "more than 2147483647 classes of all images");
+    }
+    eg_tensor **rows = eg__onnx_scratch(all, sizeof *rows);
     if (!rows) {
-        return eg_fail(EG_ENOMEM, eg__onnx_op_name, "no memory for the boxes that stay");
+        return eg__onnx_why();
     }
     bool good = true;
     for (int64_t i = 0; i < all && good; i++) {
@@ -244,9 +245,7 @@ static eg_status suppress(eg_onnx_call *c, eg_tensor *boxes, eg_tensor *scores, 
         rows[i] = rows_of(i / classes, i % classes, kept);
         good = rows[i] != NULL;
     }
-    const eg_status st = good ? eg__onnx_give(c, eg_concat(rows, (int)all, 0)) : eg__onnx_why();
-    free(rows);
-    return st;
+    return good ? eg__onnx_give(c, eg_concat(rows, (int)all, 0)) : eg__onnx_why();
 }
 
 eg_status eg__onnx_run_nms(eg_onnx_call *c)

@@ -1,5 +1,4 @@
 /* ops_control.c - graphs that run by the values there are: If, Loop and Scan. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "nn/onnx/ops.h"
@@ -48,18 +47,32 @@ static void same_type(eg_onnx_call *c, int i, const eg__onnx_run_value *v)
 typedef struct gathered {
     eg_tensor **t; /* kept */
     int64_t count, room;
+    eg_tensor *memory; /* of t; kept */
 } gathered;
+
+static eg_status make_room(gathered *g)
+{
+    const int64_t more = g->room ? 2 * g->room : 16;
+    if (more > INT32_MAX) {
+        return eg_fail(EG_EINVAL, eg__onnx_op_name, "more than 1073741824 steps whose results are kept");
+    }
+    eg_tensor *memory = eg_keep(eg_to(eg_zeros(EG_SHAPE(more * (int64_t)sizeof *g->t), EG_U8), eg_cpu()));
+    eg_tensor **t = memory ? eg_data_mut(memory) : NULL;
+    if (!t) {
+        return eg__onnx_why();
+    }
+    if (g->count) {
+        memcpy(t, g->t, (size_t)g->count * sizeof *t);
+    }
+    eg_release(g->memory);
+    *g = (gathered){t, g->count, more, memory};
+    return EG_OK;
+}
 
 static eg_status gather(gathered *g, eg_tensor *t)
 {
-    if (g->count == g->room) {
-        const int64_t more = g->room ? 2 * g->room : 16;
-        eg_tensor **p = realloc(g->t, (size_t)more * sizeof *p);
-        if (!p) {
-            return eg_fail(EG_ENOMEM, eg__onnx_op_name, "no memory for the results of a loop");
-        }
-        g->t = p;
-        g->room = more;
+    if (g->count == g->room && make_room(g)) {
+        return eg__onnx_why();
     }
     g->t[g->count] = eg_keep(t);
     return g->t[g->count] ? (g->count++, EG_OK) : eg__onnx_why();
@@ -71,9 +84,8 @@ static void let_go(gathered *all, int n)
         for (int64_t k = 0; k < all[i].count; k++) {
             eg_release(all[i].t[k]);
         }
-        free(all[i].t);
+        eg_release(all[i].memory);
     }
-    free(all);
 }
 
 /* One behind the other along a new axis; of no steps nothing of the dtype that is expected. */
@@ -128,14 +140,14 @@ static eg_status loop_step(eg_onnx_call *c, const eg__onnx_graph *g, int64_t ste
 eg_status eg__onnx_run_loop(eg_onnx_call *c)
 {
     const eg__onnx_graph *g = graph_of(c, "body");
-    const int states = c->node->nin - 2;
-    if (!g || g->nin != 2 + states || g->nout < 1 + states || states < 0) {
+    const int states = c->node->nin > 2 ? c->node->nin - 2 : 0;
+    if (!g || g->nin != 2 + states || g->nout < 1 + states) {
         return g ? eg__onnx_bad(c, "the body has not the inputs and outputs that a loop's has") : eg__onnx_why();
     }
     const int scans = g->nout - 1 - states;
-    gathered *all = calloc((size_t)scans + 1, sizeof *all);
+    gathered *all = eg__onnx_scratch(scans, sizeof *all);
     if (!all) {
-        return eg_fail(EG_ENOMEM, eg__onnx_op_name, "no memory for the results of a loop");
+        return eg__onnx_why();
     }
     eg_status st = EG_OK;
     for (int i = 0; i < states && !st; i++) {
@@ -144,8 +156,7 @@ eg_status eg__onnx_run_loop(eg_onnx_call *c)
                : eg__onnx_bad(c, "a state has no value");
     }
     eg_tensor *go_on = eg__onnx_in(c, 1);
-    const bool limited = eg__onnx_in(c, 0) != NULL;
-    const int64_t most = limited ? (int64_t)eg__onnx_number(c, 0, 0) : INT64_MAX;
+    const int64_t most = eg__onnx_integer(c, 0, INT64_MAX);
     bool on = !go_on || eg__onnx_number(c, 1, 1) != 0;
     st = st ? st : eg__onnx_put(&c->values[g->in[1]], go_on ? go_on : eg_scalar(1, EG_BOOL), 0);
     for (int64_t step = 0; step < most && on && !st; step++) {
@@ -205,8 +216,8 @@ static eg_status scan_step(eg_onnx_call *c, const scanner *s, eg_tensor *const *
 static eg_status scan_over(eg_onnx_call *c, const scanner *s, eg_tensor *const *xs, eg_tensor *const *states,
                            eg_tensor **results)
 {
-    gathered *all = calloc((size_t)s->outs + 1, sizeof *all);
-    eg_status st = all ? EG_OK : eg_fail(EG_ENOMEM, eg__onnx_op_name, "no memory for the results of a scan");
+    gathered *all = eg__onnx_scratch(s->outs, sizeof *all);
+    eg_status st = all ? EG_OK : eg__onnx_why();
     const int axis = s->nin_axes > 0 ? eg__onnx_axis(s->in_axes[0], eg_ndim(xs[0])) : 0;
     for (int i = 0; i < s->states && !st; i++) {
         st = eg__onnx_put(&c->values[s->body->in[i]], states[i], c->values[c->node->in[s->skip + i]].type);
@@ -220,7 +231,12 @@ static eg_status scan_over(eg_onnx_call *c, const scanner *s, eg_tensor *const *
         st = results[i] ? EG_OK : eg__onnx_why();
     }
     for (int i = 0; i < s->outs && !st; i++) {
-        const int at = s->nout_axes > i ? (int)s->out_axes[i] : 0;
+        const int rank = all[i].count ? eg_ndim(all[i].t[0]) + 1 : 1;
+        const int at = s->nout_axes > i ? eg__onnx_axis(s->out_axes[i], rank) : 0;
+        if (at < 0) {
+            st = eg__onnx_why();
+            break;
+        }
         results[s->states + i] = stacked(&all[i], at, s->nout_backwards > i && s->out_backwards[i]);
         same_type(c, s->states + i, &c->values[s->body->out[s->states + i]]);
         st = results[s->states + i] ? EG_OK : eg__onnx_why();
@@ -234,8 +250,8 @@ static eg_status scan_batch(eg_onnx_call *c, const scanner *s, eg_tensor *const 
 {
     const int results = s->states + s->outs;
     const int64_t n = eg_size(xs[0], 0);
-    gathered *rows = calloc((size_t)results + 1, sizeof *rows);
-    eg_status st = rows ? EG_OK : eg_fail(EG_ENOMEM, eg__onnx_op_name, "no memory for the results of a scan");
+    gathered *rows = eg__onnx_scratch(results, sizeof *rows);
+    eg_status st = rows ? EG_OK : eg__onnx_why();
     for (int64_t b = 0; b < n && !st; b++) {
         eg_tensor *x[64], *state[64], *result[EG__ONNX_MOST_OUT] = {0};
         for (int i = 0; i < s->ins; i++) {
@@ -260,13 +276,14 @@ eg_status eg__onnx_run_scan(eg_onnx_call *c)
 {
     const eg__onnx_graph *g = graph_of(c, "body");
     const bool older = c->node->version < 9;
-    scanner s = {.body = g, .skip = older, .ins = (int)eg_onnx_int(c, "num_scan_inputs", 0)};
+    const int64_t ins = eg_onnx_int(c, "num_scan_inputs", 0);
+    scanner s = {.body = g, .skip = older, .ins = ins > 0 && ins <= 64 ? (int)ins : 0};
     if (!g) {
         return eg__onnx_why();
     }
     s.states = c->node->nin - s.skip - s.ins;
     s.outs = g->nout - s.states;
-    if (s.ins < 1 || s.states < 0 || s.outs < 0 || g->nin != s.states + s.ins || s.ins > 64 || s.states > 64 ||
+    if (s.ins < 1 || s.states < 0 || s.outs < 0 || g->nin != s.states + s.ins || s.states > 64 ||
         g->nout > EG__ONNX_MOST_OUT) {
         return eg__onnx_bad(c, "the body has not the inputs and outputs that a scan's has");
     }

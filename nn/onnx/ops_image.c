@@ -1,5 +1,4 @@
 /* ops_image.c - images decoded, cut, padded and put together. */
-#include <stdlib.h>
 #include <string.h>
 
 #include <egret/data/image.h>
@@ -120,15 +119,14 @@ eg_status eg__onnx_run_col2im(eg_onnx_call *c)
     if (!eg_numel(x)) {
         return eg__onnx_give(c, eg_zeros(out, eg_dtype_of(x)));
     }
-    int64_t *index = calloc((size_t)(b.taps * b.places), sizeof *index); /* no more than x has */
+    int64_t *index = eg__onnx_scratch(b.taps * b.places, sizeof *index); /* no more than x has */
     if (!index) {
-        return eg_fail(EG_ENOMEM, eg__onnx_op_name, "no memory for the places of blocks");
+        return eg__onnx_why();
     }
     for (int64_t i = 0; i < b.taps * b.places; i++) {
         index[i] = falls(&b, i / b.places, i % b.places);
     }
     eg_tensor *places = eg_to(eg_from(EG_SHAPE(b.taps * b.places), EG_I64, index), eg_device_of(x));
-    free(index);
     eg_tensor *none = eg_to(eg_zeros(EG_SHAPE(n, channels, b.elements + 1), eg_dtype_of(x)), eg_device_of(x));
     eg_tensor *y = eg_index_add(none, 2, places, eg_reshape(x, EG_SHAPE(n, channels, -1)));
     return eg__onnx_give(c, eg_reshape(eg_slice(y, 2, 0, b.elements, 1), out));

@@ -3,12 +3,6 @@
 
 #include "nn/onnx/ops.h"
 
-/* Indices from the front: those below 0 count from the end. */
-static eg_tensor *from_front(eg_tensor *index, int64_t size)
-{
-    return eg_where(eg_lt_int(index, 0), eg_add_int(index, size), index);
-}
-
 static int axis_of(const eg_onnx_call *c, int64_t otherwise)
 {
     return eg__onnx_axis(eg_onnx_int(c, "axis", otherwise), eg_ndim(eg__onnx_in(c, 0)));
@@ -21,16 +15,15 @@ eg_status eg__onnx_run_gather(eg_onnx_call *c)
     if (axis < 0) {
         return eg__onnx_why();
     }
-    index = from_front(index, eg_size(x, axis));
     if (eg_ndim(index) == 1) {
         return eg__onnx_give(c, eg_index_select(x, axis, index));
+    }
+    if (eg__onnx_check_rank(eg_ndim(x) - 1 + eg_ndim(index))) {
+        return eg__onnx_why();
     }
     eg_shape s = {.ndim = 0};
     for (int i = 0; i < axis; i++) {
         s.dim[s.ndim++] = eg_size(x, i);
-    }
-    if (eg_ndim(x) - 1 + eg_ndim(index) > EG_MAX_DIMS) {
-        return eg__onnx_bad(c, "more than 8 axes");
     }
     for (int i = 0; i < eg_ndim(index); i++) {
         s.dim[s.ndim++] = eg_size(index, i);
@@ -45,20 +38,7 @@ eg_status eg__onnx_run_gather_elements(eg_onnx_call *c)
 {
     eg_tensor *x = eg__onnx_in(c, 0);
     const int axis = axis_of(c, 0);
-    return axis < 0 ? eg__onnx_why()
-                    : eg__onnx_give(c, eg_gather(x, axis, from_front(eg__onnx_in(c, 1), eg_size(x, axis))));
-}
-
-/* Indices of the last axis from the front, each by the size of its axis of x behind the first `skip`. */
-static eg_tensor *places_from_front(eg_tensor *index, eg_tensor *x, int skip)
-{
-    int64_t sizes[EG_MAX_DIMS];
-    const int64_t k = eg_size(index, -1);
-    for (int i = 0; i < k && i < EG_MAX_DIMS; i++) {
-        sizes[i] = eg_size(x, skip + i);
-    }
-    eg_tensor *all = eg_to(eg_from(EG_SHAPE(k), EG_I64, sizes), eg_device_of(index));
-    return eg_where(eg_lt_int(index, 0), eg_add(index, all), index);
+    return axis < 0 ? eg__onnx_why() : eg__onnx_give(c, eg_gather(x, axis, eg__onnx_in(c, 1)));
 }
 
 eg_status eg__onnx_run_gather_nd(eg_onnx_call *c)
@@ -68,7 +48,6 @@ eg_status eg__onnx_run_gather_nd(eg_onnx_call *c)
     if (batch < 0 || batch >= eg_ndim(index) || batch + k > eg_ndim(x)) {
         return eg__onnx_bad(c, "indices have more parts than the tensor axes");
     }
-    index = places_from_front(index, x, (int)batch);
     for (int axis = (int)batch; axis-- > 0;) { /* the place along each axis they share comes in front */
         eg_shape s = eg_shape_of(index);
         eg_shape line = {s.ndim, {1, 1, 1, 1, 1, 1, 1, 1}};
@@ -102,7 +81,7 @@ eg_status eg__onnx_run_scatter_elements(eg_onnx_call *c)
     if (axis < 0 || !reduction(c, &how)) {
         return axis < 0 ? eg__onnx_why() : eg__onnx_bad(c, "reduction is none that is known");
     }
-    eg_tensor *index = from_front(eg__onnx_in(c, 1), eg_size(x, axis));
+    eg_tensor *index = eg__onnx_in(c, 1);
     return eg__onnx_give(c, !strcmp(how, "none")  ? eg_scatter(x, axis, index, updates)
                             : !strcmp(how, "add") ? eg_scatter_add(x, axis, index, updates)
                                                   : eg_scatter_reduce(x, axis, index, updates, mode_of(how)));
@@ -116,7 +95,6 @@ eg_status eg__onnx_run_scatter_nd(eg_onnx_call *c)
     if (k > eg_ndim(x) || !reduction(c, &how)) {
         return eg__onnx_bad(c, "indices have more parts than the tensor axes, or reduction is none that is known");
     }
-    index = places_from_front(index, x, 0);
     if (!strcmp(how, "none")) {
         return eg__onnx_give(c, eg_scatter_nd_copy(x, index, updates));
     }
@@ -160,7 +138,7 @@ eg_status eg__onnx_run_tensor_scatter(eg_onnx_call *c)
     first.dim[0] = fits.dim[0];
     eg_tensor *place = eg_to(eg_reshape(eg_arange_int(0, steps, 1, EG_I64), line), eg_device_of(cache));
     place = from ? eg_add(place, eg_reshape(eg_cast(from, EG_I64), first)) : place;
-    place = mode && most ? eg_remainder_int(place, most) : place;
+    place = mode && most ? eg_remainder_int(place, most) : eg__onnx_not_negative(place, most);
     return eg__onnx_give(c, eg_scatter(cache, axis, eg_expand(place, fits), update));
 }
 
@@ -188,14 +166,14 @@ eg_status eg__onnx_run_nonzero(eg_onnx_call *c)
 static eg_status running(eg_onnx_call *c, eg_tensor *(*f)(eg_tensor *x, int axis), double first)
 {
     eg_tensor *x = eg__onnx_in(c, 0);
-    const int axis = eg__onnx_axis((int64_t)eg__onnx_number(c, 1, 0), eg_ndim(x));
+    const int axis = eg__onnx_axis(eg__onnx_integer(c, 1, 0), eg_ndim(x));
     const bool reverse = eg_onnx_int(c, "reverse", 0);
     const eg_dtype dtype = eg_dtype_of(x);
     if (axis < 0) {
         return eg__onnx_why();
     }
     x = reverse ? eg_flip(x, EG_AXES(axis)) : x;
-    if (eg_onnx_int(c, "exclusive", 0)) {
+    if (eg_onnx_int(c, "exclusive", 0) && eg_size(x, axis)) {
         eg_pad_options o = {.size = sizeof o, .value = first};
         o.before[axis] = 1;
         o.after[axis] = -1;
@@ -236,26 +214,26 @@ eg_status eg__onnx_run_space_to_depth(eg_onnx_call *c)
 eg_status eg__onnx_run_reverse_sequence(eg_onnx_call *c)
 {
     eg_tensor *x = eg__onnx_in(c, 0), *lengths = eg_cast(eg__onnx_in(c, 1), EG_I64);
-    const int batch = (int)eg_onnx_int(c, "batch_axis", 1), time = (int)eg_onnx_int(c, "time_axis", 0);
-    if (eg_ndim(x) < 2 || batch < 0 || batch > 1 || time != 1 - batch || eg_numel(lengths) != eg_size(x, batch)) {
+    const int64_t batch = eg_onnx_int(c, "batch_axis", 1), time = eg_onnx_int(c, "time_axis", 0);
+    if (eg_ndim(x) < 2 || batch < 0 || batch > 1 || time != 1 - batch || eg_numel(lengths) != eg_size(x, (int)batch)) {
         return eg__onnx_bad(c, "batch_axis and time_axis are not 0 and 1, or sequence_lens not one for each");
     }
-    const int64_t steps = eg_size(x, time);
+    const int64_t steps = eg_size(x, (int)time);
     eg_shape along = {eg_ndim(x), {1, 1, 1, 1, 1, 1, 1, 1}}, across = along;
     along.dim[time] = steps;
-    across.dim[batch] = eg_size(x, batch);
+    across.dim[batch] = eg_size(x, (int)batch);
     eg_device *device = eg_device_of(x);
     eg_tensor *t = eg_to(eg_reshape(eg_arange_int(0, steps, 1, EG_I64), along), device);
     eg_tensor *n = eg_to(eg_reshape(lengths, across), device);
     eg_tensor *from = eg_where(eg_lt(t, n), eg_sub_int(eg_sub(n, t), 1), t);
-    return eg__onnx_give(c, eg_gather(x, time, eg_expand(from, eg_shape_of(x))));
+    return eg__onnx_give(c, eg_gather(x, (int)time, eg_expand(from, eg_shape_of(x))));
 }
 
 eg_status eg__onnx_run_top_k(eg_onnx_call *c)
 {
     eg_tensor *values = NULL, *indices = NULL;
     const int axis = axis_of(c, -1);
-    const int64_t k = c->node->version < 10 ? eg_onnx_int(c, "k", 0) : (int64_t)eg__onnx_number(c, 1, 0);
+    const int64_t k = c->node->version < 10 ? eg_onnx_int(c, "k", 0) : eg__onnx_integer(c, 1, 0);
     eg_status st = axis < 0 ? eg__onnx_why()
                             : eg_topk(eg__onnx_in(c, 0), k, axis, eg_onnx_int(c, "largest", 1), &values, &indices);
     st = st ? st : eg_onnx_give(c, 0, values);
@@ -265,7 +243,7 @@ eg_status eg__onnx_run_top_k(eg_onnx_call *c)
 eg_status eg__onnx_run_trilu(eg_onnx_call *c)
 {
     eg_tensor *x = eg__onnx_in(c, 0);
-    const int64_t k = (int64_t)eg__onnx_number(c, 1, 0);
+    const int64_t k = eg__onnx_integer(c, 1, 0);
     return eg__onnx_give(c, eg_onnx_int(c, "upper", 1) ? eg_triu(x, k) : eg_tril(x, k));
 }
 

@@ -62,8 +62,9 @@ eg_status eg__onnx_run_eye_like(eg_onnx_call *c)
 eg_status eg__onnx_run_one_hot(eg_onnx_call *c)
 {
     eg_tensor *ids = eg__onnx_in(c, 0), *values = eg__onnx_in(c, 2);
-    const int64_t depth = (int64_t)eg__onnx_number(c, 1, 0);
-    const int ndim = eg_ndim(ids) + 1, axis = eg__onnx_axis(eg_onnx_int(c, "axis", -1), ndim);
+    const int64_t depth = eg__onnx_integer(c, 1, 0);
+    const int ndim = eg_ndim(ids) + 1;
+    const int axis = eg__onnx_check_rank(ndim) ? -1 : eg__onnx_axis(eg_onnx_int(c, "axis", -1), ndim);
     if (axis < 0 || depth < 0 || eg_numel(values) != 2) {
         return axis < 0 ? eg__onnx_why() : eg__onnx_bad(c, "depth is below 0, or values are not two");
     }

@@ -15,6 +15,11 @@ eg_status eg__onnx_run_matmul(eg_onnx_call *c)
                                 : eg_matmul(a, b));
 }
 
+eg_status eg__onnx_run_det(eg_onnx_call *c)
+{
+    return eg__onnx_give(c, eg_det(eg__onnx_in(c, 0)));
+}
+
 /* alpha a b + beta c, either of a and b turned. */
 eg_status eg__onnx_run_gemm(eg_onnx_call *c)
 {
@@ -29,12 +34,15 @@ eg_status eg__onnx_run_gemm(eg_onnx_call *c)
         eg_dtype_of(a) <= EG_BF16) {
         return eg__onnx_give(c, eg_linear(a, turned ? b : eg_transpose(b, 0, 1), bias, .activation = c->node->then));
     }
-    eg_tensor *y = eg_matmul(a, turned ? eg_transpose(b, 0, 1) : b);
-    y = alpha == 1 ? y : eg_cast(eg_mul_scalar(y, alpha), eg_dtype_of(a));
-    if (bias && beta != 0) {
-        y = eg_add(y, beta == 1 ? bias : eg_cast(eg_mul_scalar(bias, beta), eg_dtype_of(a)));
+    b = turned ? eg_transpose(b, 0, 1) : b;
+    const eg_dtype dtype = eg_dtype_of(a);
+    if (alpha == 1 && (!bias || beta == 0 || beta == 1)) {
+        eg_tensor *y = eg_matmul(a, b);
+        return eg__onnx_give(c, eg_cast(bias && beta != 0 ? eg_add(y, bias) : y, dtype));
     }
-    return eg__onnx_give(c, y);
+    eg_tensor *y = eg_mul_scalar(eg_matmul(eg__onnx_wide(a), eg__onnx_wide(b)), alpha);
+    y = bias && beta != 0 ? eg_add(y, eg_mul_scalar(eg__onnx_wide(bias), beta)) : y;
+    return eg__onnx_give(c, eg_cast(y, dtype));
 }
 
 /* ---- norms ------------------------------------------------------------------------------------------- */
@@ -55,8 +63,13 @@ eg_status eg__onnx_run_batch_norm(eg_onnx_call *c)
                           : version < 14 ? c->node->nout > 1
                                          : eg_onnx_int(c, "training_mode", 0);
     eg_batch_norm_options o = {.size = sizeof o, .eps = epsilon(c)};
+    const eg_shape shape = eg_shape_of(x);
+    if (shape.ndim == 1) { /* of one channel */
+        x = eg_reshape(x, EG_SHAPE(shape.dim[0], 1));
+    }
     if (!by_batch || !c->net->base.training) {
-        eg_status st = eg__onnx_give(c, eg_batch_norm_with(x, weight, bias, mean, var, &o));
+        eg_tensor *y = eg_batch_norm_with(x, weight, bias, mean, var, &o);
+        eg_status st = eg__onnx_give(c, eg_reshape(y, shape));
         st = st ? st : eg_onnx_give(c, 1, mean);
         return st ? st : eg_onnx_give(c, 2, var);
     }
@@ -66,15 +79,29 @@ eg_status eg__onnx_run_batch_norm(eg_onnx_call *c)
     const double keep = eg_onnx_float(c, "momentum", 0.9);
     o.training = o.biased = true;
     o.momentum = 1 - keep > 0 ? 1 - keep : EG_ZERO;
-    eg_status st = eg__onnx_give(c, eg_batch_norm_with(x, weight, bias, new_mean, new_var, &o));
+    eg_tensor *y = eg_batch_norm_with(x, weight, bias, new_mean, new_var, &o);
+    eg_status st = eg__onnx_give(c, eg_reshape(y, shape));
     st = st ? st : eg_onnx_give(c, 1, eg_copy(new_mean));
     return st ? st : eg_onnx_give(c, 2, eg_copy(new_var));
 }
 
+/* x [n, channels, ...] normalized in groups of channels. A group of one value is its own mean: what is left is the
+ * bias. */
+static eg_tensor *by_groups(eg_tensor *x, int64_t groups, eg_tensor *scale, eg_tensor *bias, double eps)
+{
+    const int64_t rows = eg_size(x, 0) * groups, channels = eg_size(x, 1);
+    if (eg_ndim(x) < 2 || rows < 1 || eg_numel(x) / rows > 1) {
+        return eg_group_norm(x, groups, scale, bias, .eps = eps);
+    }
+    eg_shape line = {eg_ndim(x) - 1, {channels, 1, 1, 1, 1, 1, 1, 1}};
+    eg_tensor *y = eg_mul(eg_sub(x, x), eg_reshape(scale, line));
+    return eg_add(y, eg_reshape(bias, line));
+}
+
 eg_status eg__onnx_run_instance_norm(eg_onnx_call *c)
 {
-    return eg__onnx_give(c,
-                         eg_instance_norm(eg__onnx_in(c, 0), eg__onnx_in(c, 1), eg__onnx_in(c, 2), .eps = epsilon(c)));
+    eg_tensor *x = eg__onnx_in(c, 0);
+    return eg__onnx_give(c, by_groups(x, eg_size(x, 1), eg__onnx_in(c, 1), eg__onnx_in(c, 2), epsilon(c)));
 }
 
 /* Before version 21 a scale and a bias for each group. */
@@ -89,7 +116,7 @@ eg_status eg__onnx_run_group_norm(eg_onnx_call *c)
         scale = eg_repeat_interleave(scale, channels / groups, 0);
         bias = eg_repeat_interleave(bias, channels / groups, 0);
     }
-    return eg__onnx_give(c, eg_group_norm(x, groups, scale, bias, .eps = epsilon(c)));
+    return eg__onnx_give(c, by_groups(x, groups, scale, bias, epsilon(c)));
 }
 
 eg_status eg__onnx_run_layer_norm(eg_onnx_call *c)
@@ -120,12 +147,18 @@ eg_status eg__onnx_run_layer_norm(eg_onnx_call *c)
     return st ? st : eg_onnx_give(c, 2, eg_rsqrt(eg_add_scalar(var, epsilon(c))));
 }
 
+/* Of an even number of channels ONNX has one more after the element's own, eg_local_response_norm before it. */
 eg_status eg__onnx_run_lrn(eg_onnx_call *c)
 {
-    return eg__onnx_give(c, eg_local_response_norm(eg__onnx_in(c, 0), .channels = eg_onnx_int(c, "size", 5),
-                                                   .alpha = eg_onnx_float(c, "alpha", 1e-4),
-                                                   .beta = eg_onnx_float(c, "beta", 0.75),
-                                                   .k = eg_onnx_float(c, "bias", 1)));
+    eg_tensor *x = eg__onnx_in(c, 0);
+    const int64_t channels = eg_onnx_int(c, "size", 5);
+    const double alpha = eg_onnx_float(c, "alpha", 1e-4), beta = eg_onnx_float(c, "beta", 0.75);
+    const double bias = eg_onnx_float(c, "bias", 1);
+    const bool even = channels % 2 == 0 && eg_ndim(x) > 1;
+    x = even ? eg_flip(x, EG_AXES(1)) : x;
+    eg_tensor *y = eg_local_response_norm(x, .channels = channels, .alpha = eg__nonzero(alpha),
+                                          .beta = eg__nonzero(beta), .k = eg__nonzero(bias));
+    return eg__onnx_give(c, even ? eg_flip(y, EG_AXES(1)) : y);
 }
 
 /* Rows of zeros stay. */
@@ -136,9 +169,10 @@ eg_status eg__onnx_run_lp_normalization(eg_onnx_call *c)
     if (axis < 0) {
         return eg__onnx_why();
     }
-    eg_tensor *norm = eg_norm(x, .axes = EG_AXES(axis), .keepdim = true, .p = (double)eg_onnx_int(c, "p", 2));
+    eg_tensor *wide = eg__onnx_wide(x);
+    eg_tensor *norm = eg_norm(wide, .axes = EG_AXES(axis), .keepdim = true, .p = (double)eg_onnx_int(c, "p", 2));
     eg_tensor *safe = eg_where(eg_eq_scalar(norm, 0), eg_ones_like(norm), norm);
-    return eg__onnx_give(c, eg_div(x, safe));
+    return eg__onnx_give(c, eg_cast(eg_div(wide, safe), eg_dtype_of(x)));
 }
 
 /* (x - mean) / sqrt(var), with a little in it against 0. */
@@ -146,15 +180,17 @@ eg_status eg__onnx_run_mean_variance(eg_onnx_call *c)
 {
     eg_tensor *x = eg__onnx_in(c, 0);
     int n;
-    const int64_t *list = eg_onnx_ints(c, "axes", &n);
-    eg_axes axes = EG_AXES(0, 2, 3);
-    for (int i = 0; list && i < n && i < EG_MAX_DIMS; i++) {
-        axes.axis[i] = (int)list[i];
-        axes.count = i + 1;
+    const int64_t *list = eg_onnx_ints(c, "axes", &n), usual[] = {0, 2, 3};
+    eg_axes axes;
+    if (eg__onnx_axes(list ? list : usual, list ? n : 3, eg_ndim(x), &axes)) {
+        return eg__onnx_why();
     }
-    eg_tensor *centred = eg_sub(x, eg_mean(x, .axes = axes, .keepdim = true));
-    eg_tensor *var = eg_mean(eg_square(centred), .axes = axes, .keepdim = true);
-    return eg__onnx_give(c, eg_div(centred, eg_add_scalar(eg_sqrt(var), 1e-9)));
+    eg_tensor *wide = eg__onnx_wide(x);
+    if (axes.count) {
+        wide = eg_sub(wide, eg_mean(wide, .axes = axes, .keepdim = true));
+    }
+    eg_tensor *square = eg_square(wide), *var = axes.count ? eg_mean(square, .axes = axes, .keepdim = true) : square;
+    return eg__onnx_give(c, eg_cast(eg_div(wide, eg_add_scalar(eg_sqrt(var), 1e-9)), eg_dtype_of(x)));
 }
 
 /* ---- dropout ------------------------------------------------------------------------------------------ */

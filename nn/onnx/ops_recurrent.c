@@ -1,6 +1,5 @@
 /* ops_recurrent.c - layers that hand a state from place to place, besides those of ops_rnn.c. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "nn/onnx/ops.h"
@@ -170,10 +169,8 @@ eg_status eg__onnx_run_linear_attention(eg_onnx_call *c)
     const eg_shape shape = EG_SHAPE(l.n, l.heads, l.keys, l.values);
     eg_tensor *state =
         eg_keep(past ? eg_cast(past, eg_dtype_of(l.q)) : eg_to(eg_zeros(shape, eg_dtype_of(l.q)), eg_device_of(l.q)));
-    eg_tensor **ys = calloc((size_t)l.steps + 1, sizeof *ys);
-    eg_status st = !ys     ? eg_fail(EG_ENOMEM, eg__onnx_op_name, "no memory for the results")
-                   : state ? EG_OK
-                           : eg__onnx_why();
+    eg_tensor **ys = eg__onnx_scratch(l.steps, sizeof *ys);
+    eg_status st = ys && state ? EG_OK : eg__onnx_why();
     int64_t done = 0;
     for (; done < l.steps && !st; done += !st) {
         st = take_step(&l, done, &state, &ys[done]);
@@ -183,7 +180,6 @@ eg_status eg__onnx_run_linear_attention(eg_onnx_call *c)
     for (int64_t i = 0; i < done; i++) {
         eg_release(ys[i]);
     }
-    free(ys);
     eg_release(state);
     return st;
 }

@@ -6,86 +6,27 @@
 
 /* ---- reductions ------------------------------------------------------------------------------------- */
 
-/* The axes to reduce; false, without words: none are to be. */
-static bool axes_of(const eg_onnx_call *c, eg_reduce_options *o, eg_status *st)
-{
-    int64_t list[EG_MAX_DIMS];
-    const int ndim = eg_ndim(eg__onnx_in(c, 0)), n = eg__onnx_list(c, "axes", 1, list, EG_MAX_DIMS);
-    *o = (eg_reduce_options){.size = sizeof *o, .keepdim = eg_onnx_int(c, "keepdims", 1)};
-    *st = n < 0 ? eg__onnx_why() : EG_OK;
-    for (int i = 0; i < n && !*st; i++) {
-        o->axes.axis[o->axes.count++] = eg__onnx_axis(list[i], ndim);
-        *st = o->axes.axis[i] < 0 ? eg__onnx_why() : EG_OK;
-    }
-    return n > 0 || !eg_onnx_int(c, "noop_with_empty_axes", 0);
-}
-
 typedef eg_tensor *reduce_fn(eg_tensor *x, const eg_reduce_options *o);
+typedef eg_tensor *each_fn(eg_tensor *x);
 
-/* Of x made by `before`, of x's dtype. */
-static eg_status reduce(eg_onnx_call *c, eg_tensor *(*before)(eg_tensor *x), reduce_fn *f)
+/* What a reduction does: with every element, along the axes, and with every result. Halves are reduced in f32, and
+ * integers in i64 unless `real`, then in f64. The first and the last step are done where nothing is reduced too. */
+typedef struct reduction {
+    each_fn *before;
+    reduce_fn *reduce;
+    each_fn *after;
+    bool real;
+} reduction;
+
+/* Of integers towards 0. */
+static eg_tensor *mean(eg_tensor *x, const eg_reduce_options *o)
 {
-    eg_reduce_options o;
-    eg_status st;
-    eg_tensor *x = eg__onnx_in(c, 0);
-    const eg_dtype dtype = eg_dtype_of(x);
-    const bool any = axes_of(c, &o, &st);
-    if (st) {
-        return st;
+    if (eg_dtype_of(x) <= EG_BF16) {
+        return eg_mean_with(x, o);
     }
-    x = before ? before(x) : x;
-    x = any && eg_ndim(x) ? f(x, &o) : x;
-    return eg__onnx_give(c, eg_dtype_of(x) == dtype ? x : eg_cast(x, dtype));
-}
-
-eg_status eg__onnx_run_reduce_sum(eg_onnx_call *c)
-{
-    return reduce(c, NULL, eg_sum_with);
-}
-
-eg_status eg__onnx_run_reduce_mean(eg_onnx_call *c)
-{
-    return reduce(c, NULL, eg_mean_with);
-}
-
-eg_status eg__onnx_run_reduce_prod(eg_onnx_call *c)
-{
-    return reduce(c, NULL, eg_prod_with);
-}
-
-eg_status eg__onnx_run_reduce_l1(eg_onnx_call *c)
-{
-    return reduce(c, eg_abs, eg_sum_with);
-}
-
-eg_status eg__onnx_run_reduce_sum_square(eg_onnx_call *c)
-{
-    return reduce(c, eg_square, eg_sum_with);
-}
-
-static eg_tensor *root_of_sum(eg_tensor *x, const eg_reduce_options *o)
-{
-    return eg_sqrt(eg_sum_with(x, o));
-}
-
-eg_status eg__onnx_run_reduce_l2(eg_onnx_call *c)
-{
-    return reduce(c, eg_square, root_of_sum);
-}
-
-static eg_tensor *log_of_sum(eg_tensor *x, const eg_reduce_options *o)
-{
-    return eg_log(eg_sum_with(x, o));
-}
-
-eg_status eg__onnx_run_reduce_log_sum(eg_onnx_call *c)
-{
-    return reduce(c, NULL, log_of_sum);
-}
-
-eg_status eg__onnx_run_reduce_log_sum_exp(eg_onnx_call *c)
-{
-    return reduce(c, NULL, eg_logsumexp_with);
+    eg_tensor *sum = eg_sum_with(x, o);
+    const int64_t n = eg_numel(x), results = eg_numel(sum);
+    return eg__onnx_quotient(sum, eg_to(eg_scalar_int(results ? n / results : 1, EG_I64), eg_device_of(x)));
 }
 
 /* Of nothing: the least, or largest, number there is. */
@@ -95,14 +36,6 @@ static eg_tensor *extreme(eg_tensor *x, const eg_reduce_options *given, reduce_f
     o.has_initial = !eg_numel(x);
     o.initial = eg_dtype_of(x) == EG_BOOL ? sign > 0 : sign * INFINITY;
     return f(x, &o);
-}
-
-/* The number that stands for nothing is the type's. */
-static eg_status of_type(eg_onnx_call *c, eg_status st)
-{
-    return st || eg_numel(eg__onnx_in(c, 0)) || !c->out[0]
-               ? st
-               : eg__onnx_give(c, eg__onnx_in_range(c->out[0], eg__onnx_in_type(c, 0)));
 }
 
 static eg_tensor *largest(eg_tensor *x, const eg_reduce_options *o)
@@ -115,14 +48,96 @@ static eg_tensor *least(eg_tensor *x, const eg_reduce_options *o)
     return extreme(x, o, eg_min_with, 1);
 }
 
+static const reduction sum = {.reduce = eg_sum_with};
+static const reduction average = {.reduce = mean};
+static const reduction product = {.reduce = eg_prod_with};
+static const reduction l1 = {.before = eg_abs, .reduce = eg_sum_with};
+static const reduction l2 = {.before = eg_square, .reduce = eg_sum_with, .after = eg_sqrt, .real = true};
+static const reduction sum_square = {.before = eg_square, .reduce = eg_sum_with};
+static const reduction log_sum = {.reduce = eg_sum_with, .after = eg_log, .real = true};
+static const reduction log_sum_exp = {.reduce = eg_logsumexp_with, .real = true};
+static const reduction maximum = {.reduce = largest};
+static const reduction minimum = {.reduce = least};
+
+/* The tensor in the dtype in which it is reduced. */
+static eg_tensor *for_reduction(const reduction *r, eg_tensor *x)
+{
+    const eg_dtype dtype = eg_dtype_of(x);
+    if (dtype <= EG_BF16 || r->real) {
+        return eg__onnx_wide(x);
+    }
+    return r->before && dtype != EG_I64 ? eg_cast(x, EG_I64) : x;
+}
+
+static eg_status reduce(eg_onnx_call *c, const reduction *r)
+{
+    int64_t list[EG_MAX_DIMS];
+    eg_tensor *x = eg__onnx_in(c, 0);
+    const eg_dtype dtype = eg_dtype_of(x);
+    const int n = eg__onnx_list(c, "axes", 1, list, EG_MAX_DIMS);
+    eg_reduce_options o = {.size = sizeof o, .keepdim = eg_onnx_int(c, "keepdims", 1)};
+    if (n < 0 || eg__onnx_axes(list, n, eg_ndim(x), &o.axes)) {
+        return eg__onnx_why();
+    }
+    const bool any = eg_ndim(x) && (n > 0 || !eg_onnx_int(c, "noop_with_empty_axes", 0));
+    eg_tensor *y = for_reduction(r, x);
+    y = r->before ? r->before(y) : y;
+    y = any ? r->reduce(y, &o) : y;
+    y = r->after ? r->after(y) : y;
+    y = eg_dtype_of(y) == dtype ? y : eg_cast(y, dtype);
+    /* The number that stands for nothing is the type's. */
+    const bool nothing = (r == &maximum || r == &minimum) && !eg_numel(x);
+    return eg__onnx_give(c, nothing ? eg__onnx_in_range(y, eg__onnx_in_type(c, 0)) : y);
+}
+
+eg_status eg__onnx_run_reduce_sum(eg_onnx_call *c)
+{
+    return reduce(c, &sum);
+}
+
+eg_status eg__onnx_run_reduce_mean(eg_onnx_call *c)
+{
+    return reduce(c, &average);
+}
+
+eg_status eg__onnx_run_reduce_prod(eg_onnx_call *c)
+{
+    return reduce(c, &product);
+}
+
+eg_status eg__onnx_run_reduce_l1(eg_onnx_call *c)
+{
+    return reduce(c, &l1);
+}
+
+eg_status eg__onnx_run_reduce_sum_square(eg_onnx_call *c)
+{
+    return reduce(c, &sum_square);
+}
+
+eg_status eg__onnx_run_reduce_l2(eg_onnx_call *c)
+{
+    return reduce(c, &l2);
+}
+
+eg_status eg__onnx_run_reduce_log_sum(eg_onnx_call *c)
+{
+    return reduce(c, &log_sum);
+}
+
+eg_status eg__onnx_run_reduce_log_sum_exp(eg_onnx_call *c)
+{
+    return reduce(c, &log_sum_exp);
+}
+
 eg_status eg__onnx_run_reduce_max(eg_onnx_call *c)
 {
-    return of_type(c, reduce(c, NULL, largest));
+    return reduce(c, &maximum);
 }
 
 eg_status eg__onnx_run_reduce_min(eg_onnx_call *c)
 {
-    return of_type(c, reduce(c, NULL, least));
+    return reduce(c, &minimum);
 }
 
 /* ---- places ----------------------------------------------------------------------------------------- */

@@ -1,6 +1,5 @@
 /* ops_resize.c - Resize and Upsample: any axes at another size. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "nn/onnx/ops.h"
 
@@ -229,24 +228,16 @@ static void plan_output(const resize *r, const side *s, int64_t o, double reach,
     }
 }
 
-static void drop_plan(plan *p)
-{
-    free(p->index);
-    free(p->weight);
-    free(p->outside);
-}
-
 static eg_status make_plan(const resize *r, const side *s, plan *p)
 {
     const double shrink = r->antialias && s->scale < 1 ? s->scale : 1, reach = (r->mode == CUBIC ? 2 : 1) / shrink;
     *p = (plan){.taps = r->mode == NEAREST ? 1 : (int64_t)ceil(2 * reach)};
-    const size_t n = (size_t)s->out, all = n * (size_t)p->taps; /* below 2^31 inputs and outputs, each a few times */
-    p->index = calloc(all + 1, sizeof *p->index);
-    p->weight = calloc(all + 1, sizeof *p->weight);
-    p->outside = calloc(n + 1, 1);
-    if (!p->index || !p->weight || !p->outside) {
-        drop_plan(p);
-        return eg_fail(EG_ENOMEM, eg__onnx_op_name, "no memory for the places of an axis");
+    const int64_t all = s->out * p->taps; /* below 2^31 inputs and outputs, each a few times */
+    p->index = eg__onnx_scratch(all, sizeof *p->index);
+    p->weight = p->index ? eg__onnx_scratch(all, sizeof *p->weight) : NULL;
+    p->outside = p->weight ? eg__onnx_scratch(s->out, 1) : NULL;
+    if (!p->outside) {
+        return eg__onnx_why();
     }
     for (int64_t o = 0; o < s->out; o++) {
         plan_output(r, s, o, reach, shrink, p);
@@ -296,15 +287,13 @@ static eg_tensor *along(const resize *r, int axis, eg_tensor *x)
     if (make_plan(r, s, &p)) {
         return NULL;
     }
-    eg_tensor *y = by_plan(r, s, eg_reshape(x, EG_SHAPE(before, s->in, behind)), &p);
-    drop_plan(&p);
-    return eg_reshape(y, shape);
+    return eg_reshape(by_plan(r, s, eg_reshape(x, EG_SHAPE(before, s->in, behind)), &p), shape);
 }
 
 static eg_tensor *by_axes(const resize *r, eg_tensor *x)
 {
     const eg_dtype dtype = eg_dtype_of(x);
-    eg_tensor *y = r->mode == NEAREST || dtype == EG_F64 ? x : eg_cast(x, EG_F32);
+    eg_tensor *y = r->mode == NEAREST ? x : eg__onnx_wide(x);
     for (int i = 0; i < r->ndim && y; i++) {
         y = stays(r, &r->side[i]) ? y : along(r, i, y);
     }

@@ -1,5 +1,4 @@
 /* ops_rnn.c - RNN, GRU and LSTM: the ordinary ones as one op a direction, others step by step. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "nn/onnx/ops.h"
@@ -247,9 +246,12 @@ static eg_rnn step_by_step(const lane *l)
     const int64_t steps = eg_size(l->x, 0), n = eg_size(l->x, 1);
     const bool empty = !steps || !n || !l->hidden;
     eg_tensor *states[RNN_MOST_STATES] = {0}, *y = NULL;
-    eg_tensor **ys = steps < INT32_MAX ? calloc((size_t)steps + 1, sizeof *ys) : NULL;
+    if (steps > INT32_MAX) {
+        eg_failf(EG_EINVAL, eg__onnx_op_name, "%lld steps, at most 2147483647 are possible", (long long)steps);
+        return (eg_rnn){.y = NULL};
+    }
+    eg_tensor **ys = eg__onnx_scratch(empty ? 0 : steps, sizeof *ys);
     if (!ys) {
-        eg_fail(EG_ENOMEM, eg__onnx_op_name, "no memory for the steps of a sequence");
         return (eg_rnn){.y = NULL};
     }
     for (int i = 0; i < l->kind->states; i++) {
@@ -261,7 +263,6 @@ static eg_rnn step_by_step(const lane *l)
     } else if (!walk(l, states, ys)) {
         y = eg_stack(ys, (int)steps, 0);
     }
-    free(ys);
     return y ? (eg_rnn){y, states[0], states[1]} : (eg_rnn){.y = NULL};
 }
 

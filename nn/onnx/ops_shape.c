@@ -1,6 +1,8 @@
 /* ops_shape.c - the same elements in other shapes, parts and joins. */
 #include <string.h>
 
+#include <egret/device.h>
+
 #include "nn/onnx/ops.h"
 
 static eg_status give_numbers(eg_onnx_call *c, const int64_t *numbers, int n)
@@ -63,8 +65,11 @@ eg_status eg__onnx_run_transpose(eg_onnx_call *c)
     if (perm && count != axes.count) {
         return eg__onnx_bad(c, "perm does not have the tensor's axes");
     }
-    for (int i = 0; i < axes.count; i++) {
-        axes.axis[i] = perm ? (int)perm[i] : axes.count - 1 - i;
+    if (perm && eg__onnx_axes(perm, count, eg_ndim(x), &axes)) {
+        return eg__onnx_why();
+    }
+    for (int i = 0; i < axes.count && !perm; i++) {
+        axes.axis[i] = axes.count - 1 - i;
     }
     return eg__onnx_give(c, axes.count ? eg_permute(x, axes) : x);
 }
@@ -73,34 +78,32 @@ eg_status eg__onnx_run_squeeze(eg_onnx_call *c)
 {
     eg_tensor *x = eg__onnx_in(c, 0);
     int64_t list[EG_MAX_DIMS];
-    eg_axes axes = {.count = eg__onnx_list(c, "axes", 1, list, EG_MAX_DIMS)};
+    eg_axes axes;
+    const int n = eg__onnx_list(c, "axes", 1, list, EG_MAX_DIMS);
+    if (n < 0 || eg__onnx_axes(list, n, eg_ndim(x), &axes)) {
+        return eg__onnx_why();
+    }
     for (int i = 0; i < axes.count; i++) {
-        axes.axis[i] = eg__onnx_axis(list[i], eg_ndim(x));
-        if (axes.axis[i] < 0) {
-            return eg__onnx_why();
-        }
         if (eg_size(x, axes.axis[i]) != 1) {
-            return eg__onnx_bad(c, "an axis that is to go is not of size 1");
+            return eg_failf(EG_ESHAPE, eg__onnx_op_name, "axis %d, which is to go, has size %lld, must be 1",
+                            axes.axis[i], (long long)eg_size(x, axes.axis[i]));
         }
     }
-    return axes.count < 0 ? eg__onnx_why() : eg__onnx_give(c, eg_squeeze(x, axes));
+    return eg__onnx_give(c, eg_squeeze(x, axes));
 }
 
 eg_status eg__onnx_run_unsqueeze(eg_onnx_call *c)
 {
     eg_tensor *x = eg__onnx_in(c, 0);
     int64_t list[EG_MAX_DIMS];
+    eg_axes axes;
     const int n = eg__onnx_list(c, "axes", 1, list, EG_MAX_DIMS), ndim = eg_ndim(x) + n;
-    unsigned added = 0;
-    if (n < 0 || ndim > EG_MAX_DIMS) {
-        return n < 0 ? eg__onnx_why() : eg__onnx_bad(c, "more than 8 axes");
+    if (n < 0 || eg__onnx_check_rank(ndim) || eg__onnx_axes(list, n, ndim, &axes)) {
+        return eg__onnx_why();
     }
+    unsigned added = 0;
     for (int i = 0; i < n; i++) {
-        const int axis = eg__onnx_axis(list[i], ndim);
-        if (axis < 0 || added >> axis & 1) {
-            return axis < 0 ? eg__onnx_why() : eg__onnx_bad(c, "an axis is named twice");
-        }
-        added |= 1u << axis;
+        added |= 1u << axes.axis[i];
     }
     eg_shape s = {.ndim = ndim};
     for (int i = 0, k = 0; i < ndim; i++) {
@@ -135,7 +138,7 @@ eg_status eg__onnx_run_tile(eg_onnx_call *c)
     if (c->node->version < 6) { /* so many times along one axis */
         const int axis = eg__onnx_numbers(c, 2, list, EG_MAX_DIMS) == 1 ? eg__onnx_axis(list[0], counts.ndim) : -1;
         for (int i = 0; i < counts.ndim; i++) {
-            counts.dim[i] = i == axis ? (int64_t)eg__onnx_number(c, 1, 1) : 1;
+            counts.dim[i] = i == axis ? eg__onnx_integer(c, 1, 1) : 1;
         }
         return axis < 0 ? eg__onnx_bad(c, "axis is outside of the tensor's") : eg__onnx_give(c, eg_tile(x, counts));
     }
@@ -150,8 +153,11 @@ eg_status eg__onnx_run_concat(eg_onnx_call *c)
 {
     enum { AT_ONCE = 64 };
     eg_tensor *part[AT_ONCE];
-    const int axis = (int)eg_onnx_int(c, "axis", 1); /* left out: in versions before 4 */
+    const int axis = eg__onnx_axis(eg_onnx_int(c, "axis", 1), eg_ndim(eg__onnx_in(c, 0))); /* left out: before 4 */
     int n = 0;
+    if (axis < 0) {
+        return eg__onnx_why();
+    }
     for (int i = 0; i < c->node->nin; i++) {
         if (n == AT_ONCE) {
             part[0] = eg_concat(part, n, axis);
@@ -190,6 +196,14 @@ eg_status eg__onnx_run_split(eg_onnx_call *c)
     return st;
 }
 
+/* NumPy's rule, in which the last integer is a position behind the axis as any other. */
+static eg_tensor *sliced(eg_tensor *x, int axis, int64_t start, int64_t end, int64_t step)
+{
+    const int64_t behind = EG_END - 1;
+    return eg_slice(x, axis, start < behind ? start : behind, end < behind ? end : behind,
+                    step > -INT64_MAX ? step : -INT64_MAX);
+}
+
 eg_status eg__onnx_run_slice(eg_onnx_call *c)
 {
     eg_tensor *x = eg__onnx_in(c, 0);
@@ -204,17 +218,16 @@ eg_status eg__onnx_run_slice(eg_onnx_call *c)
     if (n != m || (naxes && naxes != n) || (nsteps && nsteps != n)) {
         return eg__onnx_bad(c, "starts, ends, axes and steps have different counts");
     }
-    for (int i = 0; i < n; i++) {
-        const int axis = eg__onnx_axis(naxes ? axes[i] : i, eg_ndim(x));
-        const int64_t step = nsteps ? steps[i] : 1, size = axis < 0 ? 0 : eg_size(x, axis);
-        if (axis < 0) {
-            return eg__onnx_why();
-        }
-        /* Backwards, an end before the first element is none. */
-        const int64_t end = step < 0 && ends[i] < -size ? -size - 1 : ends[i];
-        x = eg_slice(x, axis, starts[i], end == INT64_MAX ? EG_END : end, step);
+    for (int i = naxes; i < n; i++) { /* axes left out: the first ones */
+        axes[i] = i;
     }
-    return eg__onnx_give(c, x);
+    eg_axes along;
+    eg_status st = eg__onnx_axes(axes, n, eg_ndim(x), &along);
+    for (int i = 0; i < n && !st; i++) {
+        x = sliced(x, along.axis[i], starts[i], ends[i], nsteps ? steps[i] : 1);
+        st = x ? EG_OK : eg__onnx_why();
+    }
+    return st ? st : eg__onnx_give(c, x);
 }
 
 static eg_status pads_of(const eg_onnx_call *c, eg_pad_options *o, int ndim)
@@ -222,22 +235,33 @@ static eg_status pads_of(const eg_onnx_call *c, eg_pad_options *o, int ndim)
     int64_t pads[2 * EG_MAX_DIMS], axes[EG_MAX_DIMS];
     const char *older = c->node->version < 2 ? "paddings" : "pads";
     const int n = eg__onnx_list(c, older, 1, pads, 2 * EG_MAX_DIMS), naxes = eg__onnx_numbers(c, 3, axes, EG_MAX_DIMS);
-    const int count = naxes > 0 ? naxes : ndim;
+    const bool all = !eg__onnx_in(c, 3);
+    const int count = all ? ndim : naxes;
     if (n < 0 || naxes < 0) {
         return eg__onnx_why();
     }
     if (n != 2 * count) {
         return eg__onnx_bad(c, "pads does not have two numbers for each axis");
     }
-    for (int i = 0; i < count; i++) {
-        const int axis = eg__onnx_axis(naxes > 0 ? axes[i] : i, ndim);
-        if (axis < 0) {
-            return eg__onnx_why();
-        }
-        o->before[axis] = pads[i];
-        o->after[axis] = pads[count + i];
+    for (int i = 0; i < count && all; i++) {
+        axes[i] = i;
     }
-    return EG_OK;
+    eg_axes named;
+    eg_status st = eg__onnx_axes(axes, count, ndim, &named);
+    for (int i = 0; i < count && !st; i++) {
+        o->before[named.axis[i]] = pads[i];
+        o->after[named.axis[i]] = pads[count + i];
+    }
+    return st;
+}
+
+/* With an integer that need not be a double. */
+static eg_tensor *padded_with(eg_tensor *x, const eg_pad_options *o, int64_t value)
+{
+    eg_pad_options zeros = *o;
+    zeros.value = 0;
+    eg_tensor *own = eg_pad_with(eg_cast(eg_ones_like(x), EG_BOOL), &zeros);
+    return eg_where(own, eg_pad_with(x, &zeros), eg_to(eg_scalar_int(value, eg_dtype_of(x)), eg_device_of(x)));
 }
 
 eg_status eg__onnx_run_pad(eg_onnx_call *c)
@@ -261,5 +285,7 @@ eg_status eg__onnx_run_pad(eg_onnx_call *c)
         return st ? st : eg_failf(EG_EINVAL, eg__onnx_op_name, "mode \"%.40s\" is not known", mode);
     }
     o.mode = modes[k].mode;
-    return eg__onnx_give(c, eg_pad_with(x, &o));
+    const int64_t value = eg__onnx_integer(c, 2, 0), exact = (int64_t)1 << 53;
+    const bool large = eg_dtype_of(x) == EG_I64 && o.mode == EG_PAD_CONSTANT && (value > exact || value < -exact);
+    return eg__onnx_give(c, large ? padded_with(x, &o, value) : eg_pad_with(x, &o));
 }

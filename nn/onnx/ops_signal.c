@@ -1,6 +1,5 @@
 /* ops_signal.c - Fourier transforms of signals, windows and mel filters. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "nn/onnx/ops.h"
 
@@ -184,12 +183,11 @@ eg_status eg__onnx_run_mel_weight_matrix(eg_onnx_call *c)
                  .rate = eg__onnx_number(c, 2, 1),
                  .low = low,
                  .step = (high - low) / (bins + 2)};
-    double *values = calloc((size_t)f.rows, (size_t)f.bins * sizeof *values);
+    double *values = eg__onnx_scratch(f.rows, (size_t)f.bins * sizeof *values);
     if (!values) {
-        return eg_fail(EG_ENOMEM, eg__onnx_op_name, "no memory for the filters");
+        return eg__onnx_why();
     }
     fill(&f, values);
     eg_tensor *t = eg_cast(eg_from(EG_SHAPE(f.rows, f.bins), EG_F64, values), dtype);
-    free(values);
     return eg__onnx_give(c, t);
 }

@@ -65,10 +65,10 @@ static eg_status read_pool(const eg_onnx_call *c, counter *k)
         return eg__onnx_bad(c, pool ? "ngram_counts, ngram_indexes or weights do not fit"
                                     : "the pool is one of texts, or not there");
     }
-    k->grams = calloc((size_t)ncolumns + 1, sizeof *k->grams);
-    k->key = calloc((size_t)nstarts + 1, sizeof *k->key);
-    if (!k->grams || !k->key) {
-        return eg_fail(EG_ENOMEM, eg__onnx_op_name, "no memory for the pool");
+    k->grams = eg__onnx_scratch(ncolumns, sizeof *k->grams);
+    k->key = k->grams ? eg__onnx_scratch(nstarts, sizeof *k->key) : NULL;
+    if (!k->key) {
+        return eg__onnx_why();
     }
     k->most = k->most < nstarts ? k->most : nstarts;
     for (int n = 1; n <= nstarts; n++) {
@@ -141,8 +141,5 @@ eg_status eg__onnx_run_tf_idf(eg_onnx_call *c)
     }
     eg_status st = read_pool(c, &k);
     eg_tensor *ids = st ? NULL : eg_contiguous(eg_to(eg_cast(x, EG_I64), eg_cpu()));
-    st = st ? st : ids ? eg__onnx_give(c, eg_to(count_rows(&k, ids), eg_device_of(x))) : eg__onnx_why();
-    free(k.grams);
-    free(k.key);
-    return st;
+    return st ? st : ids ? eg__onnx_give(c, eg_to(count_rows(&k, ids), eg_device_of(x))) : eg__onnx_why();
 }

@@ -24,6 +24,17 @@ static eg_status read_three(const eg_onnx_call *c, const char *name, int axes, i
     return EG_OK;
 }
 
+/* Products of two such numbers are i64. */
+static bool is_size(int64_t n)
+{
+    return n >= 1 && n <= INT32_MAX;
+}
+
+static bool is_pad(int64_t n)
+{
+    return n >= -INT32_MAX && n <= INT32_MAX;
+}
+
 static int64_t reach(const window *w, int i)
 {
     return (w->kernel[i] - 1) * w->dilation[i] + 1;
@@ -51,8 +62,8 @@ static eg_status read_window(const eg_onnx_call *c, window *w)
         return st ? st : eg__onnx_bad(c, "pads does not have two numbers for each axis");
     }
     for (int i = 0; i < w->axes; i++) {
-        if (w->stride[i] < 1 || w->dilation[i] < 1 || w->kernel[i] < 1) {
-            return eg__onnx_bad(c, "a kernel, stride or dilation below 1");
+        if (!is_size(w->stride[i]) || !is_size(w->dilation[i]) || !is_size(w->kernel[i])) {
+            return eg__onnx_bad(c, "a kernel, stride or dilation is outside of 1..2147483647");
         }
         if (same) {
             const int64_t out = (w->in[i] + w->stride[i] - 1) / w->stride[i];
@@ -60,6 +71,9 @@ static eg_status read_window(const eg_onnx_call *c, window *w)
         } else if (pads && strcmp(automatic, "VALID") != 0) {
             w->pads[i][0] = pads[i];
             w->pads[i][1] = pads[w->axes + i];
+        }
+        if (!is_pad(w->pads[i][0]) || !is_pad(w->pads[i][1])) {
+            return eg__onnx_bad(c, "padding is outside of -2147483647..2147483647");
         }
     }
     return EG_OK;
@@ -75,6 +89,9 @@ static eg_status spatial(const eg_onnx_call *c, window *w)
     }
     for (int i = 0; i < w->axes; i++) {
         w->in[i] = eg_size(x, i + 2);
+        if (w->in[i] > INT32_MAX) {
+            return eg__onnx_bad(c, "an axis of more than 2147483647");
+        }
     }
     return EG_OK;
 }
@@ -147,6 +164,32 @@ eg_status eg__onnx_run_conv_transpose(eg_onnx_call *c)
 
 typedef eg_tensor *pool_fn(eg_tensor *x, const eg_pool_options *o);
 
+/* How many windows there are along axis i. Rounded up there may be one more, which begins before the padding at the
+ * end. */
+static int64_t windows(const window *w, int i)
+{
+    const int64_t room = w->in[i] + w->pads[i][0] + w->pads[i][1] - reach(w, i), stride = w->stride[i];
+    if (room < 0) {
+        return w->ceil_mode && room > -stride && w->in[i] + w->pads[i][0] > 0;
+    }
+    int64_t n = w->ceil_mode ? (room + stride - 1) / stride + 1 : room / stride + 1;
+    n -= w->ceil_mode && (n - 1) * stride >= w->in[i] + w->pads[i][0];
+    return n;
+}
+
+/* The empty result where no window fits; NULL, without words: there are some. */
+static eg_tensor *no_windows(const eg_onnx_call *c, const window *w, eg_dtype dtype)
+{
+    eg_tensor *x = eg__onnx_in(c, 0);
+    eg_shape s = eg_shape_of(x);
+    bool none = false;
+    for (int i = 0; i < w->axes; i++) {
+        s.dim[i + 2] = windows(w, i);
+        none = none || !s.dim[i + 2];
+    }
+    return none ? eg_to(eg_zeros(s, dtype), eg_device_of(x)) : NULL;
+}
+
 static eg_status pool_window(const eg_onnx_call *c, window *w, eg_pool_options *o)
 {
     eg_status st = spatial(c, w);
@@ -201,6 +244,11 @@ eg_status eg__onnx_run_max_pool(eg_onnx_call *c)
     if (st) {
         return st;
     }
+    eg_tensor *none = no_windows(c, &w, eg_dtype_of(eg__onnx_in(c, 0)));
+    if (none) {
+        st = eg__onnx_give(c, none);
+        return st ? st : eg_onnx_give(c, 1, no_windows(c, &w, EG_I64));
+    }
     o.indices = c->node->nout > 1 ? &places : NULL;
     st = eg__onnx_give(c, with[w.axes - 1](eg__onnx_in(c, 0), &o));
     return st || !places ? st : eg_onnx_give(c, 1, places_in_all(c, &w, places));
@@ -216,9 +264,7 @@ static eg_tensor *window_sums(eg_tensor *x, const window *w, double outside)
     eg_pad_options pads = {.size = sizeof pads, .value = outside}, more = {.size = sizeof more};
     eg_conv_options o = {.size = sizeof o};
     for (int i = 0; i < w->axes; i++) {
-        const int64_t room = w->in[i] + w->pads[i][0] + w->pads[i][1] - reach(w, i);
-        int64_t n = w->ceil_mode ? (room + w->stride[i] - 1) / w->stride[i] + 1 : room / w->stride[i] + 1;
-        n -= w->ceil_mode && (n - 1) * w->stride[i] >= w->in[i] + w->pads[i][0];
+        const int64_t room = w->in[i] + w->pads[i][0] + w->pads[i][1] - reach(w, i), n = windows(w, i);
         const int64_t behind = (n - 1) * w->stride[i] - room;
         ones.dim[i + 2] = w->kernel[i];
         plane.dim[i + 2] = w->in[i];
@@ -256,6 +302,10 @@ eg_status eg__onnx_run_average_pool(eg_onnx_call *c)
         o.dilations[i] = 0;
     }
     o.exclude_pad = !with_pads;
+    eg_tensor *none = st ? NULL : no_windows(c, &w, eg_dtype_of(eg__onnx_in(c, 0)));
+    if (none) {
+        return eg__onnx_give(c, none);
+    }
     return st ? st
               : eg__onnx_give(c, dilated ? dilated_mean(eg__onnx_in(c, 0), &w, with_pads)
                                          : with[w.axes - 1](eg__onnx_in(c, 0), &o));
@@ -271,8 +321,13 @@ eg_status eg__onnx_run_lp_pool(eg_onnx_call *c)
     if (st) {
         return st;
     }
-    eg_tensor *powers = eg_pow_scalar(eg_abs(eg__onnx_in(c, 0)), p);
-    return eg__onnx_give(c, powers ? eg_pow_scalar(window_sums(powers, &w, 0), 1 / p) : NULL);
+    eg_tensor *none = no_windows(c, &w, eg_dtype_of(eg__onnx_in(c, 0)));
+    if (none) {
+        return eg__onnx_give(c, none);
+    }
+    eg_tensor *x = eg__onnx_in(c, 0), *powers = eg_pow_scalar(eg_abs(eg__onnx_wide(x)), p);
+    return powers ? eg__onnx_give(c, eg_cast(eg_pow_scalar(window_sums(powers, &w, 0), 1 / p), eg_dtype_of(x)))
+                  : eg__onnx_why();
 }
 
 /* ---- of all of a plane -------------------------------------------------------------------------------- */
@@ -304,7 +359,10 @@ eg_status eg__onnx_run_global_lp_pool(eg_onnx_call *c)
 {
     eg_tensor *x = eg__onnx_in(c, 0);
     const double p = c->node->version < 2 ? eg_onnx_float(c, "p", 2) : (double)eg_onnx_int(c, "p", 2);
-    return eg__onnx_give(c, eg_norm(x, .axes = plane_of(x), .keepdim = true, .p = p));
+    const eg_axes axes = plane_of(x);
+    eg_tensor *wide = eg__onnx_wide(x);
+    wide = axes.count ? eg_norm(wide, .axes = axes, .keepdim = true, .p = p) : eg_abs(wide);
+    return eg__onnx_give(c, eg_cast(wide, eg_dtype_of(x)));
 }
 
 /* Zeros of the sizes that the pool had read, or of those given, with the elements at their places in all of it. */
@@ -319,13 +377,18 @@ eg_status eg__onnx_run_max_unpool(eg_onnx_call *c)
         return st;
     }
     eg_shape full = eg_shape_of(x), wanted = {.ndim = eg__onnx_numbers(c, 2, wanted.dim, EG_MAX_DIMS)};
-    int64_t cells = full.dim[0] * full.dim[1];
+    int64_t cells = full.dim[0];
+    bool fits = !__builtin_mul_overflow(cells, full.dim[1], &cells);
     for (int i = 0; i < w.axes; i++) {
         full.dim[i + 2] = (w.in[i] - 1) * w.stride[i] + w.kernel[i] - w.pads[i][0] - w.pads[i][1];
-        cells *= full.dim[i + 2];
+        fits = fits && full.dim[i + 2] >= 0 && !__builtin_mul_overflow(cells, full.dim[i + 2], &cells);
+    }
+    if (wanted.ndim < 0 || !fits) {
+        return wanted.ndim < 0 ? eg__onnx_why() : eg__onnx_bad(c, "the result would have a size below 0 or too large");
     }
     eg_tensor *flat = eg_to(eg_zeros(EG_SHAPE(cells), eg_dtype_of(x)), eg_device_of(x));
-    flat = eg_scatter(flat, 0, eg_reshape(places, EG_SHAPE(-1)), eg_reshape(x, EG_SHAPE(-1)));
+    places = eg__onnx_not_negative(eg_reshape(places, EG_SHAPE(-1)), cells);
+    flat = eg_scatter(flat, 0, places, eg_reshape(x, EG_SHAPE(-1)));
     eg_tensor *y = eg_reshape(flat, full);
     if (wanted.ndim == full.ndim) {
         eg_pad_options more = {.size = sizeof more};

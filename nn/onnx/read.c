@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <egret/device.h>
 #include <egret/error.h>
 #include <egret/ops.h>
 
@@ -32,12 +33,16 @@ void *eg__onnx_memory(eg__onnx_net *net, size_t bytes)
     eg__onnx_block *b = net->memory;
     if (!b || bytes > b->size - b->used) {
         const size_t head = (sizeof *b + 15) / 16 * 16, size = head + (bytes > BLOCK ? bytes : BLOCK);
-        b = calloc(1, size);
+        eg_scope s = eg_scope_push();
+        eg_tensor *memory = s.depth ? eg_keep(eg_to(eg_zeros(EG_SHAPE((int64_t)size), EG_U8), eg_cpu())) : NULL;
+        b = memory ? eg_data_mut(memory) : NULL;
+        if (s.depth) {
+            eg_scope_pop(s, NULL);
+        }
         if (!b) {
-            eg_failf(EG_ENOMEM, op, "no memory for %zu bytes", size);
             return NULL;
         }
-        *b = (eg__onnx_block){net->memory, head, size};
+        *b = (eg__onnx_block){net->memory, head, size, memory};
         net->memory = b;
     }
     void *p = (char *)b + b->used;
@@ -45,18 +50,19 @@ void *eg__onnx_memory(eg__onnx_net *net, size_t bytes)
     return p;
 }
 
-bool eg__onnx_grow(void *array, uint32_t count, uint32_t *capacity, size_t element)
+bool eg__onnx_grow(eg__onnx_net *net, void *array, uint32_t count, uint32_t *capacity, size_t element)
 {
-    void *p;
-    memcpy(&p, array, sizeof p);
     if (count < *capacity) {
         return true;
     }
     const uint32_t more = *capacity ? 2 * *capacity : 64;
-    p = realloc(p, more * element);
+    void *old, *p = more > count ? eg__onnx_memory(net, more * element) : NULL;
     if (!p) {
-        eg_failf(EG_ENOMEM, op, "no memory for %zu bytes", more * element);
         return false;
+    }
+    memcpy(&old, array, sizeof old);
+    if (count) {
+        memcpy(p, old, count * element);
     }
     memcpy(array, &p, sizeof p);
     *capacity = more;
@@ -94,8 +100,8 @@ static uint32_t bucket_of(const char *name)
 int eg__onnx_new_place(eg__onnx_reader *r, const char *name)
 {
     eg__onnx_net *net = r->net;
-    if (!eg__onnx_grow(&net->places, net->nplaces, &net->cplaces, sizeof *net->places) ||
-        !eg__onnx_grow(&r->uses, net->nplaces, &r->cuses, sizeof *r->uses)) {
+    if (!eg__onnx_grow(net, &net->places, net->nplaces, &net->cplaces, sizeof *net->places) ||
+        !eg__onnx_grow(net, &r->uses, net->nplaces, &r->cuses, sizeof *r->uses)) {
         return -1;
     }
     net->places[net->nplaces] = (eg__onnx_place){.name = name};
@@ -105,7 +111,7 @@ int eg__onnx_new_place(eg__onnx_reader *r, const char *name)
 
 eg_status eg__onnx_know(eg__onnx_reader *r, const char *name, int place)
 {
-    if (place < 0 || !eg__onnx_grow(&r->known, r->nknown, &r->cknown, sizeof *r->known)) {
+    if (place < 0 || !eg__onnx_grow(r->net, &r->known, r->nknown, &r->cknown, sizeof *r->known)) {
         return eg_last_error()->code;
     }
     uint32_t *bucket = &r->bucket[bucket_of(name)];
@@ -137,54 +143,62 @@ void eg__onnx_forget(eg__onnx_reader *r, uint32_t down_to)
 static eg_status read_shape(eg__onnx_reader *r, eg__wire shape, eg_shape *to)
 {
     eg__wire_field dim, f;
-    while (eg__wire_next(&shape, &dim)) {
+    while (eg__onnx_next(&shape, EG__ONNX_IN_SHAPE, &dim)) {
         int64_t size = -1;
-        if (dim.number != 1 || dim.kind != EG__WIRE_BYTES) {
-            continue;
+        while (eg__onnx_next(&dim.bytes, EG__ONNX_IN_DIM, &f)) {
+            size = (int64_t)f.value >= 0 ? (int64_t)f.value : size;
         }
-        while (eg__wire_next(&dim.bytes, &f)) {
-            size = f.number == 1 && (int64_t)f.value >= 0 ? (int64_t)f.value : size;
-        }
-        if (to->ndim == EG_MAX_DIMS) {
-            return eg__onnx_damaged(r, "a value has more than 8 axes");
+        if (to->ndim == EG_MAX_DIMS || dim.bytes.bad) {
+            return eg__onnx_damaged(r, dim.bytes.bad ? "a shape is damaged" : "a value has more than 8 axes");
         }
         to->dim[to->ndim++] = size;
     }
     return shape.bad ? eg__onnx_damaged(r, "a shape is damaged") : EG_OK;
 }
 
-eg_status eg__onnx_read_value(eg__onnx_reader *r, eg__wire value, eg_onnx_value *out, uint8_t *type)
+static eg_status read_tensor_type(eg__onnx_reader *r, eg__wire w, eg_onnx_value *out, uint64_t *type)
 {
-    eg__wire_field f, kind, part;
+    eg__wire_field f;
     eg_status st = EG_OK;
-    bool tensor = false, other = false;
-    *out = (eg_onnx_value){.dtype = EG_F32};
-    *type = EG__ONNX_F32;
-    while (!st && eg__wire_next(&value, &f)) {
-        if (f.number == EG__ONNX_VALUE_NAME && f.kind == EG__WIRE_BYTES) {
-            out->name = eg__onnx_copy_text(r, &f.bytes);
-            st = out->name ? EG_OK : eg_last_error()->code;
-        }
-        while (!st && f.number == EG__ONNX_VALUE_TYPE && eg__wire_next(&f.bytes, &kind)) {
-            tensor = tensor || kind.number == 1;
-            other = other || kind.number == 4 || kind.number == 5 || kind.number == 8 || kind.number == 9;
-            while (!st && kind.number == 1 && eg__wire_next(&kind.bytes, &part)) {
-                if (part.number == 1) {
-                    out->dtype = eg__onnx_dtype((int64_t)part.value);
-                    *type = part.value < EG__ONNX_TYPES ? (uint8_t)part.value : 0;
-                    other = other || part.value == EG__ONNX_TEXT;
-                } else if (part.number == 2) {
-                    out->ranked = true;
-                    st = read_shape(r, part.bytes, &out->shape);
-                }
-            }
+    while (!st && eg__onnx_next(&w, EG__ONNX_IN_TENSOR_TYPE, &f)) {
+        if (f.number == EG__ONNX_TENSOR_TYPE_ELEMENT) {
+            *type = f.value;
+        } else {
+            out->ranked = true;
+            out->shape = (eg_shape){.ndim = 0};
+            st = read_shape(r, f.bytes, &out->shape);
         }
     }
+    return st ? st : w.bad ? eg__onnx_damaged(r, "a type is damaged") : EG_OK;
+}
+
+eg_status eg__onnx_read_value(eg__onnx_reader *r, eg__wire value, eg_onnx_value *out, uint8_t *type)
+{
+    eg__wire_field f, kind;
+    eg_status st = EG_OK;
+    bool tensor = false, other = false;
+    uint64_t element = EG__ONNX_F32;
+    *out = (eg_onnx_value){.dtype = EG_F32};
+    while (!st && eg__onnx_next(&value, EG__ONNX_IN_VALUE, &f)) {
+        if (f.number == EG__ONNX_VALUE_NAME) {
+            out->name = eg__onnx_copy_text(r, &f.bytes);
+            st = out->name ? EG_OK : eg_last_error()->code;
+            continue;
+        }
+        while (!st && eg__onnx_next(&f.bytes, EG__ONNX_IN_TYPE, &kind)) {
+            tensor = tensor || kind.number == EG__ONNX_TYPE_TENSOR;
+            other = other || kind.number != EG__ONNX_TYPE_TENSOR;
+            st = kind.number == EG__ONNX_TYPE_TENSOR ? read_tensor_type(r, kind.bytes, out, &element) : EG_OK;
+        }
+        st = st ? st : f.bytes.bad ? eg__onnx_damaged(r, "a type is damaged") : EG_OK;
+    }
+    *type = element < EG__ONNX_TYPES ? (uint8_t)element : 0;
+    out->dtype = eg__onnx_dtype(*type);
     if (!st && other && !tensor) {
         return eg_failf(EG_ENOKERNEL, op, "\"%.80s\" is a sequence, a map or optional: only tensors are known",
                         out->name ? out->name : "");
     }
-    if (!st && other) {
+    if (!st && element == EG__ONNX_TEXT) {
         return eg_failf(EG_ENOKERNEL, op, "\"%.80s\" is a tensor of texts", out->name ? out->name : "");
     }
     return st ? st : !out->name || value.bad ? eg__onnx_damaged(r, "a value is damaged") : EG_OK;
@@ -192,11 +206,11 @@ eg_status eg__onnx_read_value(eg__onnx_reader *r, eg__wire value, eg_onnx_value 
 
 /* ---- graphs -------------------------------------------------------------------------------------------- */
 
-int eg__onnx_count_fields(eg__wire message, uint32_t field)
+int eg__onnx_count_fields(eg__wire message, eg__onnx_message of, uint32_t field)
 {
     eg__wire_field f;
     int n = 0;
-    while (eg__wire_next(&message, &f)) {
+    while (eg__onnx_next(&message, of, &f)) {
         n += f.number == field;
     }
     return n;
@@ -233,7 +247,7 @@ static eg_status read_initializers(eg__onnx_reader *r, eg__wire graph, const cha
 {
     eg__wire_field f, g;
     eg_status st = EG_OK;
-    while (!st && eg__wire_next(&graph, &f)) {
+    while (!st && eg__onnx_next(&graph, EG__ONNX_IN_GRAPH, &f)) {
         if (f.number == EG__ONNX_GRAPH_SPARSE) {
             return eg_fail(EG_ENOKERNEL, op, "the model has sparse initializers");
         }
@@ -242,9 +256,9 @@ static eg_status read_initializers(eg__onnx_reader *r, eg__wire graph, const cha
         }
         eg__wire tensor = f.bytes, name = eg__wire_of("", 0);
         uint64_t type = 0;
-        while (eg__wire_next(&tensor, &g)) {
-            name = g.number == 8 && g.kind == EG__WIRE_BYTES ? g.bytes : name;
-            type = g.number == 2 ? g.value : type;
+        while (eg__onnx_next(&tensor, EG__ONNX_IN_TENSOR, &g)) {
+            name = g.number == EG__ONNX_TENSOR_NAME ? g.bytes : name;
+            type = g.number == EG__ONNX_TENSOR_TYPE ? g.value : type;
         }
         const char *text = eg__onnx_copy_text(r, &name);
         st = !text ? eg_last_error()->code : type == EG__ONNX_TEXT ? EG_OK : read_initializer(r, path, text);
@@ -262,10 +276,10 @@ static eg_status read_ends(eg__onnx_reader *r, eg__wire graph, uint32_t field, i
 {
     eg__wire_field f;
     eg_status st = EG_OK;
-    for (int n = 0; !st && eg__wire_next(&graph, &f);) {
+    for (int n = 0; !st && eg__onnx_next(&graph, EG__ONNX_IN_GRAPH, &f);) {
         eg_onnx_value value;
         uint8_t type;
-        if (f.number != field || f.kind != EG__WIRE_BYTES) {
+        if (f.number != field) {
             continue;
         }
         st = eg__onnx_read_value(r, f.bytes, &value, &type);
@@ -291,7 +305,7 @@ static eg_status read_outputs(eg__onnx_reader *r, eg__wire graph, eg__onnx_graph
 
 eg_status eg__onnx_capture(eg__onnx_reader *r, int place)
 {
-    if (!eg__onnx_grow(&r->captured, r->ncaptured, &r->ccaptured, sizeof *r->captured)) {
+    if (!eg__onnx_grow(r->net, &r->captured, r->ncaptured, &r->ccaptured, sizeof *r->captured)) {
         return eg_last_error()->code;
     }
     r->captured[r->ncaptured++] = place;
@@ -307,14 +321,14 @@ eg_status eg__onnx_read_graph(eg__onnx_reader *r, eg__wire graph, const char *pa
         return g ? eg__onnx_damaged(r, "graphs lie too deep inside each other") : EG_ENOMEM;
     }
     g->first = (int)net->nplaces;
-    g->nin = eg__onnx_count_fields(graph, EG__ONNX_GRAPH_INPUT);
-    g->nout = eg__onnx_count_fields(graph, EG__ONNX_GRAPH_OUTPUT);
+    g->nin = eg__onnx_count_fields(graph, EG__ONNX_IN_GRAPH, EG__ONNX_GRAPH_INPUT);
+    g->nout = eg__onnx_count_fields(graph, EG__ONNX_IN_GRAPH, EG__ONNX_GRAPH_OUTPUT);
     g->in = eg__onnx_memory(net, (size_t)g->nin * sizeof *g->in);
     g->out = eg__onnx_memory(net, (size_t)g->nout * sizeof *g->out);
     eg_status st = g->in && g->out ? EG_OK : EG_ENOMEM;
     st = st ? st : read_ends(r, graph, EG__ONNX_GRAPH_INPUT, g->in, true);
     st = st ? st : read_initializers(r, graph, path);
-    st = st ? st : eg__onnx_read_nodes(r, graph, EG__ONNX_GRAPH_NODE, path, g, read_outputs);
+    st = st ? st : eg__onnx_read_nodes(r, graph, EG__ONNX_IN_GRAPH, EG__ONNX_GRAPH_NODE, path, g, read_outputs);
     for (int i = 0; i < g->nout && !st; i++) {
         r->uses[g->out[i]] |= EG__ONNX_AS_WEIGHT;
         if (g->out[i] < g->first) {
@@ -330,18 +344,21 @@ eg_status eg__onnx_read_graph(eg__onnx_reader *r, eg__wire graph, const char *pa
 
 /* ---- the model ------------------------------------------------------------------------------------------ */
 
-eg_status eg__onnx_read_imports(eg__onnx_reader *r, eg__wire message, uint32_t field)
+eg_status eg__onnx_read_imports(eg__onnx_reader *r, eg__wire message, eg__onnx_message of, uint32_t field)
 {
     eg__wire_field f, g;
-    while (eg__wire_next(&message, &f)) {
+    while (eg__onnx_next(&message, of, &f)) {
         eg__wire domain = eg__wire_of("", 0);
         uint64_t version = 0;
-        if (f.number != field || f.kind != EG__WIRE_BYTES) {
+        if (f.number != field) {
             continue;
         }
-        while (eg__wire_next(&f.bytes, &g)) {
+        while (eg__onnx_next(&f.bytes, EG__ONNX_IN_OPSET, &g)) {
             domain = g.number == EG__ONNX_OPSET_DOMAIN ? g.bytes : domain;
             version = g.number == EG__ONNX_OPSET_VERSION ? g.value : version;
+        }
+        if (f.bytes.bad) {
+            return eg__onnx_damaged(r, "an imported set of operators is damaged");
         }
         const char *text = eg__wire_is(&domain, "ai.onnx") ? "" : eg__onnx_copy_text(r, &domain);
         if (!text || r->nimports == EG__ONNX_IMPORTS) {
@@ -371,8 +388,8 @@ static eg_status describe_inputs(eg__onnx_reader *r, eg__wire graph)
     for (int own = 0; own < 2; own++) {
         eg__wire w = graph;
         eg__wire_field f;
-        for (int i = 0; !st && eg__wire_next(&w, &f);) {
-            if (f.number != EG__ONNX_GRAPH_INPUT || f.kind != EG__WIRE_BYTES) {
+        for (int i = 0; !st && eg__onnx_next(&w, EG__ONNX_IN_GRAPH, &f);) {
+            if (f.number != EG__ONNX_GRAPH_INPUT) {
                 continue;
             }
             if ((net->places[g->in[i]].t != NULL) == own) {
@@ -395,8 +412,8 @@ static eg_status describe_outputs(eg__onnx_reader *r, eg__wire graph)
     uint8_t type;
     eg_status st = EG_OK;
     net->outputs = eg__onnx_memory(net, (size_t)net->graph->nout * sizeof *net->outputs);
-    while (net->outputs && !st && eg__wire_next(&graph, &f)) {
-        if (f.number == EG__ONNX_GRAPH_OUTPUT && f.kind == EG__WIRE_BYTES) {
+    while (net->outputs && !st && eg__onnx_next(&graph, EG__ONNX_IN_GRAPH, &f)) {
+        if (f.number == EG__ONNX_GRAPH_OUTPUT) {
             st = eg__onnx_read_value(r, f.bytes, &net->outputs[net->noutputs++], &type);
         }
     }
@@ -438,9 +455,9 @@ static eg_status describe_file(eg__onnx_reader *r)
     eg__wire w = r->model, producer = eg__wire_of("", 0);
     eg__wire_field f;
     uint64_t ir = 0;
-    while (eg__wire_next(&w, &f)) {
+    while (eg__onnx_next(&w, EG__ONNX_IN_MODEL, &f)) {
         ir = f.number == EG__ONNX_MODEL_IR ? f.value : ir;
-        producer = f.number == EG__ONNX_MODEL_PRODUCER && f.kind == EG__WIRE_BYTES ? f.bytes : producer;
+        producer = f.number == EG__ONNX_MODEL_PRODUCER ? f.bytes : producer;
     }
     eg_onnx_info *to = &r->net->info;
     *to = (eg_onnx_info){.ir = (int)(ir < 1000 ? ir : 1000), .producer = eg__onnx_copy_text(r, &producer)};
@@ -454,13 +471,13 @@ static eg_status read_model(eg__onnx_reader *r)
 {
     eg__wire w = r->model, graph = {0};
     eg__wire_field f;
-    while (eg__wire_next(&w, &f)) {
-        graph = f.number == EG__ONNX_MODEL_GRAPH && f.kind == EG__WIRE_BYTES ? f.bytes : graph;
+    while (eg__onnx_next(&w, EG__ONNX_IN_MODEL, &f)) {
+        graph = f.number == EG__ONNX_MODEL_GRAPH ? f.bytes : graph;
     }
     if (w.bad || !graph.at) {
         return eg__onnx_damaged(r, "no ONNX model, or damaged");
     }
-    eg_status st = eg__onnx_read_imports(r, r->model, EG__ONNX_MODEL_OPSET);
+    eg_status st = eg__onnx_read_imports(r, r->model, EG__ONNX_IN_MODEL, EG__ONNX_MODEL_OPSET);
     if (!st && !r->nimports) {
         r->imports[r->nimports++] = (eg__onnx_import){"", 1};
     }
@@ -512,10 +529,6 @@ eg_status eg__onnx_read(eg__onnx_net *net, const char *path)
         munmap((void *)(uintptr_t)(r->model.at), eg__wire_size(&r->model));
     }
     eg_tensors_free(r->tensors);
-    free(r->functions);
-    free(r->known);
-    free(r->captured);
-    free(r->uses);
     free(r);
     return st;
 }

@@ -58,7 +58,7 @@ typedef struct eg__onnx_reader {
 
 uint32_t eg__onnx_hash(const void *bytes, size_t n);
 /* How many fields of that number a message has. */
-int eg__onnx_count_fields(eg__wire message, uint32_t field);
+int eg__onnx_count_fields(eg__wire message, eg__onnx_message of, uint32_t field);
 /* Text of the net's; NULL with words. */
 const char *eg__onnx_copy_text(eg__onnx_reader *r, const eg__wire *bytes);
 eg_status eg__onnx_damaged(const eg__onnx_reader *r, const char *words);
@@ -82,12 +82,12 @@ eg_status eg__onnx_read_function(eg__onnx_reader *r, eg__wire function, const eg
                                  eg__onnx_graph **out);
 /* The model's function of that name; false: there is none. */
 bool eg__onnx_find_function(const eg__onnx_reader *r, const char *domain, const char *name, eg__wire *function);
-eg_status eg__onnx_read_imports(eg__onnx_reader *r, eg__wire message, uint32_t field);
+eg_status eg__onnx_read_imports(eg__onnx_reader *r, eg__wire message, eg__onnx_message of, uint32_t field);
 /* Finds the places of the outputs, once the nodes are there. */
 typedef eg_status eg__onnx_read_outputs(eg__onnx_reader *r, eg__wire message, eg__onnx_graph *g);
 /* The nodes of a graph or function, which lie in fields of that number, and its outputs. */
-eg_status eg__onnx_read_nodes(eg__onnx_reader *r, eg__wire message, uint32_t field, const char *path, eg__onnx_graph *g,
-                              eg__onnx_read_outputs *outputs);
+eg_status eg__onnx_read_nodes(eg__onnx_reader *r, eg__wire message, eg__onnx_message of, uint32_t field,
+                              const char *path, eg__onnx_graph *g, eg__onnx_read_outputs *outputs);
 /* `type`: ONNX's, 0 for none that is known. */
 eg_status eg__onnx_read_value(eg__onnx_reader *r, eg__wire value, eg_onnx_value *out, uint8_t *type);
 

@@ -9,17 +9,17 @@ eg_status eg__onnx_index_functions(eg__onnx_reader *r)
 {
     eg__wire w = r->model;
     eg__wire_field f, g;
-    while (eg__wire_next(&w, &f)) {
-        if (f.number != EG__ONNX_MODEL_FUNCTION || f.kind != EG__WIRE_BYTES) {
+    while (eg__onnx_next(&w, EG__ONNX_IN_MODEL, &f)) {
+        if (f.number != EG__ONNX_MODEL_FUNCTION) {
             continue;
         }
         eg__onnx_function its = {.name = eg__wire_of("", 0), .domain = eg__wire_of("", 0), .body = f.bytes};
-        while (eg__wire_next(&f.bytes, &g)) {
+        while (eg__onnx_next(&f.bytes, EG__ONNX_IN_FUNCTION, &g)) {
             its.name = g.number == EG__ONNX_FUNCTION_NAME ? g.bytes : its.name;
             its.domain = g.number == EG__ONNX_FUNCTION_DOMAIN ? g.bytes : its.domain;
         }
-        if (!eg__onnx_grow(&r->functions, r->nfunctions, &r->cfunctions, sizeof *r->functions)) {
-            return EG_ENOMEM;
+        if (!eg__onnx_grow(r->net, &r->functions, r->nfunctions, &r->cfunctions, sizeof *r->functions)) {
+            return eg_last_error()->code;
         }
         uint32_t *bucket =
             &r->function_bucket[eg__onnx_hash(its.name.at, eg__wire_size(&its.name)) % EG__ONNX_FUNCTION_BUCKETS];
@@ -47,8 +47,8 @@ static eg_status read_names(eg__onnx_reader *r, eg__wire function, uint32_t fiel
 {
     eg__wire_field f;
     eg_status st = EG_OK;
-    for (int n = 0; !st && eg__wire_next(&function, &f);) {
-        if (f.number != field || f.kind != EG__WIRE_BYTES) {
+    for (int n = 0; !st && eg__onnx_next(&function, EG__ONNX_IN_FUNCTION, &f);) {
+        if (f.number != field) {
             continue;
         }
         const char *name = eg__onnx_copy_text(r, &f.bytes);
@@ -92,13 +92,15 @@ eg_status eg__onnx_read_function(eg__onnx_reader *r, eg__wire function, const eg
     r->wall = mark;
     r->caller = caller;
     g->first = (int)net->nplaces;
-    g->nin = eg__onnx_count_fields(function, EG__ONNX_FUNCTION_INPUT);
-    g->nout = eg__onnx_count_fields(function, EG__ONNX_FUNCTION_OUTPUT);
+    g->nin = eg__onnx_count_fields(function, EG__ONNX_IN_FUNCTION, EG__ONNX_FUNCTION_INPUT);
+    g->nout = eg__onnx_count_fields(function, EG__ONNX_IN_FUNCTION, EG__ONNX_FUNCTION_OUTPUT);
     g->in = eg__onnx_memory(net, (size_t)g->nin * sizeof *g->in);
     g->out = eg__onnx_memory(net, (size_t)g->nout * sizeof *g->out);
-    eg_status st = g->in && g->out ? eg__onnx_read_imports(r, function, EG__ONNX_FUNCTION_OPSET) : EG_ENOMEM;
+    eg_status st =
+        g->in && g->out ? eg__onnx_read_imports(r, function, EG__ONNX_IN_FUNCTION, EG__ONNX_FUNCTION_OPSET) : EG_ENOMEM;
     st = st ? st : read_names(r, function, EG__ONNX_FUNCTION_INPUT, g->in, true);
-    st = st ? st : eg__onnx_read_nodes(r, function, EG__ONNX_FUNCTION_NODE, path, g, read_outputs);
+    st =
+        st ? st : eg__onnx_read_nodes(r, function, EG__ONNX_IN_FUNCTION, EG__ONNX_FUNCTION_NODE, path, g, read_outputs);
     for (int i = 0; i < g->nout && !st; i++) {
         r->uses[g->out[i]] |= EG__ONNX_AS_WEIGHT;
     }

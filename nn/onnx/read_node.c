@@ -1,5 +1,4 @@
 /* read_node.c - a model's nodes: their attributes, the places they read and write, and where these are last needed. */
-#include <stdlib.h>
 #include <string.h>
 
 #include <egret/error.h>
@@ -16,18 +15,19 @@ static double float_of(uint64_t bits)
     return f;
 }
 
-/* How many numbers or texts there are in fields of that number. */
-static int count_in(eg__wire w, uint32_t field, int fixed)
+/* How many numbers or texts a list has. */
+static int count_in(eg__wire w, uint32_t field)
 {
     eg__wire_field f;
     int64_t n = 0;
-    while (eg__wire_next(&w, &f)) {
-        if (f.number == field && f.kind == EG__WIRE_BYTES && fixed >= 0) {
-            for (eg__wire in = f.bytes; in.at < in.end; n++) {
-                (void)(fixed ? eg__wire_fixed(&in, fixed) : eg__wire_varint(&in));
-            }
-        } else {
-            n += f.number == field;
+    uint64_t v;
+    while (eg__onnx_next(&w, EG__ONNX_IN_ATTRIBUTE, &f)) {
+        if (f.number == field && field == EG__ONNX_ATTR_TEXTS) {
+            n++;
+        }
+        while (f.number == field && field != EG__ONNX_ATTR_TEXTS &&
+               eg__onnx_next_number(&w, EG__ONNX_IN_ATTRIBUTE, &f, &v)) {
+            n++;
         }
     }
     return n < 1 << 24 ? (int)n : 1 << 24;
@@ -47,7 +47,7 @@ static eg_status read_list(eg__onnx_reader *r, eg__wire w, eg__onnx_attribute *a
 {
     const bool whole = a->kind == EG__ONNX_INTS;
     const uint32_t field = whole ? EG__ONNX_ATTR_INTS : EG__ONNX_ATTR_FLOATS;
-    const int n = count_in(w, field, whole ? 0 : 4);
+    const int n = count_in(w, field);
     void *list = eg__onnx_memory(r->net, (size_t)n * 8 + 8);
     eg__wire_field f;
     if (!list) {
@@ -58,25 +58,23 @@ static eg_status read_list(eg__onnx_reader *r, eg__wire w, eg__onnx_attribute *a
     } else {
         a->floats = list;
     }
-    while (eg__wire_next(&w, &f)) {
-        if (f.number == field && f.kind != EG__WIRE_BYTES && a->count < n) {
-            set_number(a, a->count++, f.value);
-        }
-        while (f.number == field && f.kind == EG__WIRE_BYTES && f.bytes.at < f.bytes.end && a->count < n) {
-            set_number(a, a->count++, whole ? eg__wire_varint(&f.bytes) : eg__wire_fixed(&f.bytes, 4));
+    while (eg__onnx_next(&w, EG__ONNX_IN_ATTRIBUTE, &f)) {
+        uint64_t v;
+        while (f.number == field && a->count < n && eg__onnx_next_number(&w, EG__ONNX_IN_ATTRIBUTE, &f, &v)) {
+            set_number(a, a->count++, v);
         }
     }
-    return EG_OK;
+    return w.bad ? eg__onnx_damaged(r, "an attribute is damaged") : EG_OK;
 }
 
 static eg_status read_texts(eg__onnx_reader *r, eg__wire w, eg__onnx_attribute *a)
 {
-    const int n = count_in(w, EG__ONNX_ATTR_TEXTS, -1);
+    const int n = count_in(w, EG__ONNX_ATTR_TEXTS);
     const char **list = eg__onnx_memory(r->net, (size_t)n * sizeof *list + 8);
     eg__wire_field f;
     a->texts = list;
-    while (list && eg__wire_next(&w, &f)) {
-        if (f.number == EG__ONNX_ATTR_TEXTS && f.kind == EG__WIRE_BYTES) {
+    while (list && eg__onnx_next(&w, EG__ONNX_IN_ATTRIBUTE, &f)) {
+        if (f.number == EG__ONNX_ATTR_TEXTS && a->count < n) {
             list[a->count] = eg__onnx_copy_text(r, &f.bytes);
             if (!list[a->count++]) {
                 return eg_last_error()->code;
@@ -97,7 +95,7 @@ static bool read_fields(eg__wire w, fields *to)
 {
     eg__wire_field f;
     *to = (fields){.name = eg__wire_of("", 0), .text = eg__wire_of("", 0)};
-    while (eg__wire_next(&w, &f)) {
+    while (eg__onnx_next(&w, EG__ONNX_IN_ATTRIBUTE, &f)) {
         to->name = f.number == EG__ONNX_ATTR_NAME ? f.bytes : to->name;
         to->reference = f.number == EG__ONNX_ATTR_REFERENCE ? f.bytes : to->reference;
         to->text = f.number == EG__ONNX_ATTR_TEXT ? f.bytes : to->text;
@@ -156,8 +154,8 @@ static eg_status read_tensor(eg__onnx_reader *r, eg__wire tensor, const char *pa
     r->net->places[place].role = EG__ONNX_CONSTANT;
     r->uses[place] = EG__ONNX_AS_NUMBERS;
     a->tensor = t;
-    while (eg__wire_next(&tensor, &f)) {
-        type = f.number == 2 ? f.value : type;
+    while (eg__onnx_next(&tensor, EG__ONNX_IN_TENSOR, &f)) {
+        type = f.number == EG__ONNX_TENSOR_TYPE ? f.value : type;
     }
     if (type < EG__ONNX_TYPES && eg__onnx_dtype((int64_t)type) != EG_DTYPE_COUNT && eg__onnx_type_of(t) != (int)type) {
         a->type = (uint8_t)type;
@@ -250,6 +248,12 @@ static eg_status find_operator(eg__onnx_reader *r, eg__onnx_node *n)
     if (n->row && (n->nin < n->row->least || (n->row->most >= 0 && n->nin > n->row->most))) {
         return eg_failf(EG_EFORMAT, "eg_onnx_load", "%.60s \"%.80s\" has %d inputs", n->op, n->name, n->nin);
     }
+    for (int i = 0; n->row && i < n->nin; i++) {
+        if (n->in[i] < 0 && eg__onnx_is_required(n->row, i)) {
+            return eg_failf(EG_EFORMAT, "eg_onnx_load", "%.60s \"%.80s\" needs input %d, which is left out", n->op,
+                            n->name, i);
+        }
+    }
     if (!n->row) {
         bool said = false;
         for (int i = 0; i < r->nunknown && i < EG__ONNX_UNKNOWN; i++) {
@@ -282,8 +286,8 @@ static eg_status read_places(eg__onnx_reader *r, eg__wire node, uint32_t field, 
     int *places = input ? n->in : n->out, k = 0;
     eg__wire_field f;
     eg_status st = EG_OK;
-    while (!st && eg__wire_next(&node, &f)) {
-        if (f.number != field || f.kind != EG__WIRE_BYTES) {
+    while (!st && eg__onnx_next(&node, EG__ONNX_IN_NODE, &f)) {
+        if (f.number != field) {
             continue;
         }
         const char *name = eg__onnx_copy_text(r, &f.bytes);
@@ -314,16 +318,17 @@ static eg_status read_head(eg__onnx_reader *r, eg__wire w, eg__onnx_node *n)
 {
     eg__wire_field f;
     eg__wire op = eg__wire_of("", 0), domain = op, name = op;
-    const int nin = eg__onnx_count_fields(w, EG__ONNX_NODE_INPUT),
-              nout = eg__onnx_count_fields(w, EG__ONNX_NODE_OUTPUT);
+    const int nin = eg__onnx_count_fields(w, EG__ONNX_IN_NODE, EG__ONNX_NODE_INPUT),
+              nout = eg__onnx_count_fields(w, EG__ONNX_IN_NODE, EG__ONNX_NODE_OUTPUT);
     n->in = eg__onnx_memory(r->net, (size_t)nin * sizeof *n->in + 8);
     n->out = eg__onnx_memory(r->net, (size_t)nout * sizeof *n->out + 8);
-    n->attributes =
-        eg__onnx_memory(r->net, (size_t)eg__onnx_count_fields(w, EG__ONNX_NODE_ATTRIBUTE) * sizeof *n->attributes + 8);
+    n->attributes = eg__onnx_memory(
+        r->net,
+        (size_t)eg__onnx_count_fields(w, EG__ONNX_IN_NODE, EG__ONNX_NODE_ATTRIBUTE) * sizeof *n->attributes + 8);
     if (!n->in || !n->out || !n->attributes || nout > EG__ONNX_MOST_OUT) {
         return nout > EG__ONNX_MOST_OUT ? eg__onnx_damaged(r, "a node of more than 64 outputs") : EG_ENOMEM;
     }
-    while (eg__wire_next(&w, &f)) {
+    while (eg__onnx_next(&w, EG__ONNX_IN_NODE, &f)) {
         op = f.number == EG__ONNX_NODE_OP ? f.bytes : op;
         domain = f.number == EG__ONNX_NODE_DOMAIN ? f.bytes : domain;
         name = f.number == EG__ONNX_NODE_NAME ? f.bytes : name;
@@ -360,8 +365,8 @@ static eg_status read_node(eg__onnx_reader *r, eg__wire w, int64_t index, const 
     st = st ? st : read_places(r, w, EG__ONNX_NODE_INPUT, n);
     eg__wire all = w;
     eg__wire_field f;
-    while (!st && eg__wire_next(&all, &f)) {
-        if (f.number == EG__ONNX_NODE_ATTRIBUTE && f.kind == EG__WIRE_BYTES) {
+    while (!st && eg__onnx_next(&all, EG__ONNX_IN_NODE, &f)) {
+        if (f.number == EG__ONNX_NODE_ATTRIBUTE) {
             st = read_attribute(r, f.bytes, path, first, constant, n);
         }
     }
@@ -390,9 +395,9 @@ static void need(const eg__onnx_graph *g, uint8_t *needed, int place, int end, e
 static eg_status find_dead(eg__onnx_reader *r, eg__onnx_graph *g, const captures *outside)
 {
     const int end = (int)r->net->nplaces;
-    uint8_t *needed = calloc((size_t)(end - g->first) + 1, 1);
+    uint8_t *needed = eg__onnx_memory(r->net, (size_t)(end - g->first) + 1);
     if (!needed) {
-        return eg_fail(EG_ENOMEM, "eg_onnx_load", "no memory");
+        return eg_last_error()->code;
     }
     for (int i = 0; i < g->nout; i++) {
         need(g, needed, g->out[i], end, NULL);
@@ -416,22 +421,21 @@ static eg_status find_dead(eg__onnx_reader *r, eg__onnx_graph *g, const captures
             need(g, needed, r->captured[k], end, n);
         }
     }
-    free(needed);
     return st;
 }
 
-eg_status eg__onnx_read_nodes(eg__onnx_reader *r, eg__wire message, uint32_t field, const char *path, eg__onnx_graph *g,
-                              eg__onnx_read_outputs *outputs)
+eg_status eg__onnx_read_nodes(eg__onnx_reader *r, eg__wire message, eg__onnx_message of, uint32_t field,
+                              const char *path, eg__onnx_graph *g, eg__onnx_read_outputs *outputs)
 {
-    const int count = eg__onnx_count_fields(message, field);
+    const int count = eg__onnx_count_fields(message, of, field);
     const uint32_t mark = r->ncaptured;
-    captures *outside = calloc((size_t)count + 1, sizeof *outside);
+    captures *outside = eg__onnx_memory(r->net, (size_t)count * sizeof *outside + 8);
     g->nodes = eg__onnx_memory(r->net, (size_t)count * sizeof *g->nodes + 8);
-    eg_status st = outside && g->nodes ? EG_OK : eg_fail(EG_ENOMEM, "eg_onnx_load", "no memory");
+    eg_status st = outside && g->nodes ? EG_OK : eg_last_error()->code;
     eg__wire_field f;
     eg__wire w = message;
-    while (!st && eg__wire_next(&w, &f)) {
-        if (f.number == field && f.kind == EG__WIRE_BYTES) {
+    while (!st && eg__onnx_next(&w, of, &f)) {
+        if (f.number == field) {
             outside[g->nnodes].first = r->ncaptured;
             st = read_node(r, f.bytes, g->nnodes, path, &g->nodes[g->nnodes]);
             outside[g->nnodes].end = r->ncaptured;
@@ -456,6 +460,5 @@ eg_status eg__onnx_read_nodes(eg__onnx_reader *r, eg__wire message, uint32_t fie
             }
         }
     }
-    free(outside);
     return st;
 }

@@ -128,13 +128,27 @@ static eg_status run_user(eg_onnx_call *c)
     return c->node->user->run(c, c->node->user->user);
 }
 
-static eg_status run_node(eg__onnx_net *net, const eg__onnx_node *n, eg__onnx_run_value *values)
+/* That the inputs without which an operator has no meaning are there: a node may leave them out, and what a function
+ * was not given has no value. */
+static eg_status check_inputs(const eg_onnx_call *c)
+{
+    const eg__onnx_node *n = c->node;
+    for (int i = 0; n->row && (i < n->nin || i < n->row->least); i++) {
+        if (eg__onnx_is_required(n->row, i) && !eg__onnx_in(c, i)) {
+            return eg_failf(EG_EINVAL, eg__onnx_op_name, "input %d is needed and has no value", i);
+        }
+    }
+    return EG_OK;
+}
+
+eg_status eg__onnx_run_node(eg__onnx_net *net, const eg__onnx_node *n, eg__onnx_run_value *values)
 {
     eg_tensor *out[EG__ONNX_MOST_OUT] = {0};
     uint8_t out_type[EG__ONNX_MOST_OUT] = {0};
     eg_onnx_call c = {.net = net, .node = n, .values = values, .out = out, .out_type = out_type};
     eg_scope s = eg_scope_push();
     eg_status st = s.depth ? meet(&c) : eg_last_error()->code;
+    st = st ? st : check_inputs(&c);
     st = st ? st : n->function ? run_function(&c) : n->user ? run_user(&c) : n->row->run(&c);
     st = st ? st : keep_outputs(&c);
     st = st ? tell(n) : EG_OK;
@@ -151,102 +165,7 @@ eg_status eg__onnx_run_graph(eg__onnx_net *net, const eg__onnx_graph *g, eg__onn
 {
     eg_status st = EG_OK;
     for (int i = 0; i < g->nnodes && !st; i++) {
-        st = run_node(net, &g->nodes[i], values);
-    }
-    return st;
-}
-
-/* ---- ahead of time ---------------------------------------------------------------------------------- */
-
-enum { FOLD_MOST = 1 << 20 }; /* elements of a result that is kept */
-
-static bool foldable(const eg__onnx_net *net, const eg__onnx_node *n, bool weights_too)
-{
-    if (!n->row || n->row->flags & EG__ONNX_RANDOM) {
-        return false;
-    }
-    for (int i = 0; i < n->nattributes; i++) {
-        if (n->attributes[i].kind == EG__ONNX_GRAPH) {
-            return false;
-        }
-    }
-    for (int i = 0; i < n->nin; i++) {
-        const eg__onnx_place *p = n->in[i] < 0 ? NULL : &net->places[n->in[i]];
-        if (p && !(p->role == EG__ONNX_CONSTANT && !p->open) && !(weights_too && p->role != EG__ONNX_NOTHING)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Whether the results may be kept: they do not become a large part of the model. */
-static bool worthwhile(const eg__onnx_node *n, const eg__onnx_run_value *values)
-{
-    int64_t in = 0, out = 0;
-    for (int i = 0; i < n->nin; i++) {
-        in += n->in[i] < 0 ? 0 : eg_numel(values[n->in[i]].t);
-    }
-    for (int i = 0; i < n->nout; i++) {
-        out += n->out[i] < 0 ? 0 : eg_numel(values[n->out[i]].t);
-    }
-    return out <= FOLD_MOST || out <= in;
-}
-
-static eg_status fold_node(eg__onnx_net *net, eg__onnx_node *n, eg__onnx_run_value *values)
-{
-    const int ndead = n->ndead;
-    for (int i = 0; i < n->nin; i++) {
-        const eg__onnx_place *p = n->in[i] < 0 ? NULL : &net->places[n->in[i]];
-        if (p) {
-            values[n->in[i]] = (eg__onnx_run_value){p->t, p->type, false};
-        }
-    }
-    n->ndead = 0;
-    eg_status st = run_node(net, n, values);
-    n->ndead = ndead;
-    const bool keep = !st && worthwhile(n, values);
-    for (int i = 0; i < n->nout; i++) {
-        eg__onnx_run_value *v = n->out[i] < 0 ? NULL : &values[n->out[i]];
-        if (v && keep) {
-            eg__onnx_place *p = &net->places[n->out[i]];
-            *p = (eg__onnx_place){
-                .name = p->name, .t = eg_keep(eg_detach(v->t)), .role = EG__ONNX_CONSTANT, .type = v->type};
-            st = p->t ? st : eg_last_error()->code;
-        }
-        if (v) {
-            eg__onnx_drop(v);
-        }
-    }
-    for (int i = 0; i < n->nin; i++) {
-        if (n->in[i] >= 0) {
-            values[n->in[i]] = (eg__onnx_run_value){0};
-        }
-    }
-    return st ? st : keep ? EG_OK : EG_ESTATE;
-}
-
-eg_status eg__onnx_fold(eg__onnx_net *net, bool weights_too)
-{
-    eg__onnx_run_value *values = eg__onnx_memory(net, (net->nplaces + 1) * sizeof *values);
-    eg__onnx_graph *g = net->graph;
-    eg_status st = values ? EG_OK : EG_ENOMEM;
-    int left = 0;
-    eg_scope s = eg_scope_push();
-    st = s.depth ? st : eg_last_error()->code;
-    for (int i = 0; i < g->nnodes && !st; i++) {
-        bool gone = false;
-        if (foldable(net, &g->nodes[i], weights_too)) {
-            st = fold_node(net, &g->nodes[i], values);
-            gone = !st;
-            st = st == EG_ESTATE ? EG_OK : st;
-        }
-        if (!gone) {
-            g->nodes[left++] = g->nodes[i];
-        }
-    }
-    g->nnodes = st ? g->nnodes : left;
-    if (s.depth) {
-        eg_scope_pop(s, NULL);
+        st = eg__onnx_run_node(net, &g->nodes[i], values);
     }
     return st;
 }
