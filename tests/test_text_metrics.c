@@ -265,7 +265,8 @@ EGT(places_without_a_label_are_left_out)
     EGT_EQ(eg_metrics_value(m, "s"), 1);
     EGT_OK(eg_metrics_spans(m, "none", eg_zeros(EG_SHAPE(2, 0), EG_U8), eg_zeros(EG_SHAPE(2, 0), EG_I64), names, 3,
                             EG_SPANS_LENIENT));
-    EGT_CHECK(isnan(eg_metrics_value(m, "none")));
+    EGT_EQ(eg_metrics_value(m, "none"), 0);
+    EGT_EQ(eg_metrics_of(m, "none", EG_PRECISION, -2), 0);
     EGT_REFUSED(eg_metrics_spans(m, "s", eg_full(EG_SHAPE(6), 3, EG_I64), labels, names, 3, EG_SPANS_IOB2), EG_EINDEX,
                 "tag 3 in row 0, place 1");
     EGT_REFUSED(eg_metrics_spans(m, "s", tags, labels, names, 3, EG_SPANS_IOE1), EG_EINVAL, "\"B-A\"");
@@ -406,5 +407,94 @@ EGT(text_metrics_refuse)
     EGT_EQ(eg_metrics_bleu_score(m, "b", .effective = true), 100);
     EGT_EQ(eg_metrics_count(m), 1);
     EGT_CHECK(egt_fail_allocations(gather_in_new, NULL) > 0);
+    eg_metrics_free(m);
+}
+
+/* ---- lower case, and nothing at all ------------------------------------------------------------------- */
+
+static double exact(const char *text, const char *answer)
+{
+    eg_metrics *m = eg_metrics_new();
+    double value = eg_metrics_exact_match(m, "em", text, &answer, 1) ? -1 : eg_metrics_value(m, "em");
+    eg_metrics_free(m);
+    return value;
+}
+
+/* Python: a.lower() == b.lower(). */
+EGT(answers_are_compared_in_full_lower_case)
+{
+    if (exact("\u00c4", "\u00e4") < 0 && egt_said(EG_ENOKERNEL, "")) {
+        egt_skip("built without utf8proc");
+    }
+    static const struct {
+        const char *a, *b;
+        double same;
+    } cases[] = {
+        {"\u0130", "i", 0}, /* a capital I with a dot is two characters */
+        {"\u0130", "i\u0307", 1},
+        {"STRASSE", "stra\u00dfe", 0},       /* lower case, not case folding */
+        {"STRA\u1e9eE", "stra\u00dfe", 1},   /* capital sharp s */
+        {"\u039f\u03a3", "\u03bf\u03c2", 1}, /* a sigma at the end */
+        {"\u039f\u03a3", "\u03bf\u03c3", 0},
+        {"\u03a3\u039f", "\u03c3\u03bf", 1},                         /* at the begin */
+        {"\u03a3", "\u03c3", 1},                                     /* alone */
+        {"\u039f\u03a3\u0301\u039f", "\u03bf\u03c3\u0301\u03bf", 1}, /* marks do not end a word */
+        {"\u039f\u03a3 \u039f", "\u03bf\u03c2 \u03bf", 1},
+        {"\u039f'\u03a3", "\u03bf\u03c2", 1},
+        {"\u212a", "k", 1},      /* Kelvin */
+        {"\u01c5", "\u01c6", 1}, /* title case */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(egt_case, sizeof egt_case, "lower_%zu", i);
+        EGT_EQ(exact(cases[i].a, cases[i].b), cases[i].same);
+    }
+    eg_metrics *m = eg_metrics_new();
+    static const char *const reference[] = {"i x"};
+    EGT_OK(eg_metrics_rouge(m, "r", "\u0130 X", reference, 1, .order = 1));
+    EGT_EQ(eg_metrics_value(m, "r"), 1);
+    EGT_OK(eg_metrics_rouge(m, "k", "10 \u212aa", (const char *const[]){"10 ka"}, 1));
+    EGT_EQ(eg_metrics_value(m, "k"), 1);
+    eg_metrics_free(m);
+    eg_tensor *t = eg_text_normalise(eg_text("\u0130\u039f\u03a3."), .lower = true);
+    EGT_CHECK(eg_numel(t) == 8 && !memcmp(eg_data(t), "i\u0307\u03bf\u03c2.", 8));
+}
+
+/* sacrebleu 2.6, jiwer 4.0, rouge-score 0.1.2, SQuAD's script. */
+EGT(metrics_of_nothing)
+{
+    static const char *const none[] = {""}, *const word[] = {"a"}, *const article[] = {"the"};
+    static const eg_bleu_smoothing ways[] = {EG_SMOOTH_EXP, EG_SMOOTH_FLOOR, EG_SMOOTH_ADD, EG_SMOOTH_NONE};
+    for (int i = 0; i < 4; i++) {
+        for (int k = 0; k < 2; k++) {
+            EGT_EQ(eg_bleu("", none, 1, .smoothing = ways[i], .effective = k), 0);
+            EGT_EQ(eg_bleu("", word, 1, .smoothing = ways[i], .effective = k), 0);
+            EGT_EQ(eg_bleu("a", none, 1, .smoothing = ways[i], .effective = k), 0);
+        }
+    }
+    eg_metrics *m = eg_metrics_new();
+    eg_tensor *nothing = eg_zeros(EG_SHAPE(0), EG_I64), *two = eg_zeros(EG_SHAPE(2), EG_I64);
+    EGT_OK(eg_metrics_bleu(m, "bleu", "", none, 1));
+    EGT_OK(eg_metrics_bleu_ids(m, "bleu_ids", nothing, nothing));
+    EGT_OK(eg_metrics_rouge(m, "rouge", "", none, 1));
+    EGT_OK(eg_metrics_wer(m, "wer", "", ""));
+    EGT_OK(eg_metrics_cer(m, "cer", "", ""));
+    EGT_OK(eg_metrics_edits(m, "edits", nothing, nothing));
+    static const char *const names[] = {"bleu", "bleu_ids", "rouge", "wer", "cer", "edits"};
+    for (int i = 0; i < 6; i++) {
+        EGT_EQ(eg_metrics_value(m, names[i]), 0);
+    }
+    EGT_OK(eg_metrics_wer(m, "wer", "a b", ""));
+    EGT_EQ(eg_metrics_value(m, "wer"), 2);
+    EGT_OK(eg_metrics_cer(m, "cer", "a b", ""));
+    EGT_EQ(eg_metrics_value(m, "cer"), 3);
+    EGT_OK(eg_metrics_edits(m, "edits", two, nothing));
+    EGT_EQ(eg_metrics_value(m, "edits"), 2);
+    EGT_OK(eg_metrics_wer(m, "wer", "a", "a b"));
+    EGT_EQ(eg_metrics_value(m, "wer"), 1.5);
+    EGT_OK(eg_metrics_answer_f1(m, "f1", "", none, 1));
+    EGT_OK(eg_metrics_answer_f1(m, "f1", "", article, 1));
+    EGT_OK(eg_metrics_exact_match(m, "em", "an", none, 0));
+    EGT_EQ(eg_metrics_value(m, "f1"), 1);
+    EGT_EQ(eg_metrics_value(m, "em"), 1);
     eg_metrics_free(m);
 }

@@ -130,9 +130,71 @@ const char *eg__category(int32_t c)
     return categories[lib.utf8proc_category(c)];
 }
 
-int32_t eg__lower(int32_t c)
+typedef struct range {
+    int32_t first, last;
+} range;
+
+static bool is_in(const range *of, int n, int32_t c)
 {
-    return lib.utf8proc_tolower(c);
+    for (int i = 0; i < n; i++) {
+        if (c >= of[i].first && c <= of[i].last) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Unicode's property Cased: letters of a case, and what Other_Lowercase and Other_Uppercase add. */
+static bool is_cased(int32_t c)
+{
+    static const range others[] = {{0xaa, 0xaa},       {0xba, 0xba},       {0x2b0, 0x2b8},     {0x2c0, 0x2c1},
+                                   {0x2e0, 0x2e4},     {0x345, 0x345},     {0x37a, 0x37a},     {0x1d2c, 0x1d6a},
+                                   {0x1d78, 0x1d78},   {0x1d9b, 0x1dbf},   {0x2071, 0x2071},   {0x207f, 0x207f},
+                                   {0x2090, 0x209c},   {0x2160, 0x217f},   {0x24b6, 0x24e9},   {0x2c7c, 0x2c7d},
+                                   {0xa69c, 0xa69d},   {0xa770, 0xa770},   {0xa7f8, 0xa7f9},   {0xab5c, 0xab5f},
+                                   {0x10780, 0x10780}, {0x10783, 0x10785}, {0x10787, 0x107b0}, {0x107b2, 0x107ba},
+                                   {0x1f130, 0x1f149}, {0x1f150, 0x1f169}, {0x1f170, 0x1f189}};
+    const char *k = eg__category(c);
+    return (k[0] == 'L' && strchr("ult", k[1])) || is_in(others, EG__COUNT(others), c);
+}
+
+/* Its property Case_Ignorable: marks and modifiers, and the points of Word_Break that stand within words. */
+static bool is_case_ignorable(int32_t c)
+{
+    static const range points[] = {{'\'', '\''},     {'.', '.'},       {':', ':'},       {0xb7, 0xb7},
+                                   {0x387, 0x387},   {0x55f, 0x55f},   {0x5f4, 0x5f4},   {0x2018, 0x2019},
+                                   {0x2024, 0x2024}, {0x2027, 0x2027}, {0xfe13, 0xfe13}, {0xfe52, 0xfe52},
+                                   {0xfe55, 0xfe55}, {0xff07, 0xff07}, {0xff0e, 0xff0e}, {0xff1a, 0xff1a}};
+    static const char *const kinds[] = {"Mn", "Me", "Cf", "Lm", "Sk"};
+    for (int i = 0; i < EG__COUNT(kinds); i++) {
+        if (!strcmp(eg__category(c), kinds[i])) {
+            return true;
+        }
+    }
+    return is_in(points, EG__COUNT(points), c);
+}
+
+/* Unicode's Final_Sigma: a cased letter before, none after, case-ignorable characters aside. */
+static bool is_final(const int32_t *c, int64_t n, int64_t i)
+{
+    int64_t before = i - 1, after = i + 1;
+    while (before >= 0 && is_case_ignorable(c[before])) {
+        before--;
+    }
+    while (after < n && is_case_ignorable(c[after])) {
+        after++;
+    }
+    return before >= 0 && is_cased(c[before]) && !(after < n && is_cased(c[after]));
+}
+
+int eg__lower_at(const int32_t *c, int64_t n, int64_t i, int32_t to[2])
+{
+    enum { CAPITAL_I_DOT = 0x130, DOT = 0x307, CAPITAL_SIGMA = 0x3a3, SIGMA = 0x3c3, FINAL_SIGMA = 0x3c2 };
+    to[1] = DOT;
+    to[0] = c[i] == CAPITAL_I_DOT   ? 'i'
+            : c[i] == CAPITAL_SIGMA ? (is_final(c, n, i) ? FINAL_SIGMA : SIGMA)
+                                    : lib.utf8proc_tolower(c[i]);
+    return c[i] == CAPITAL_I_DOT ? 2 : 1;
 }
 
 /* ---- normalising ---------------------------------------------------------------------------- */
@@ -212,15 +274,25 @@ static bool put(eg__bytes *out, int32_t c, bool trim)
 
 static bool put_character(const rules *r, int32_t c, eg__bytes *out)
 {
-    if (r->dropped >> lib.utf8proc_category(c) & 1) {
-        return true;
-    }
-    c = r->lower ? lib.utf8proc_tolower(c) : c;
     if (has(&r->apart, c)) {
         return put(out, ' ', r->trim) && put(out, c, false) && put(out, ' ', r->trim);
     }
     bool blank = has(&r->blank, c) || (r->filter && !has(&r->only, c)) || (r->trim && eg__is_blank(c));
     return put(out, blank ? ' ' : c, r->trim);
+}
+
+static bool put_characters(const rules *r, const int32_t *c, int64_t n, eg__bytes *out)
+{
+    bool ok = true;
+    for (int64_t i = 0; i < n && ok; i++) {
+        int32_t to[2] = {c[i]};
+        int count = r->lower ? eg__lower_at(c, n, i, to) : 1;
+        count = r->dropped >> lib.utf8proc_category(c[i]) & 1 ? 0 : count;
+        for (int k = 0; k < count && ok; k++) {
+            ok = put_character(r, to[k], out);
+        }
+    }
+    return ok;
 }
 
 /* The characters in the form asked for; free them. */
@@ -263,10 +335,7 @@ static eg_tensor *normalise(eg_tensor *text, eg_unicode_form form, const rules *
     utf8proc_ssize_t n = 0;
     eg_tensor *t = eg__text_check(me, text), *made = NULL;
     int32_t *c = t ? decode(t, form, &n) : NULL;
-    bool ok = c != NULL;
-    for (utf8proc_ssize_t i = 0; i < n && ok; i++) {
-        ok = put_character(r, c[i], &out);
-    }
+    bool ok = c && put_characters(r, c, n, &out);
     if (c && !ok) {
         eg__no_memory(me, out.n);
     }
@@ -314,9 +383,11 @@ const char *eg__category(int32_t c)
     return "Cn";
 }
 
-int32_t eg__lower(int32_t c)
+int eg__lower_at(const int32_t *c, int64_t n, int64_t i, int32_t to[2])
 {
-    return c;
+    (void)n;
+    to[0] = c[i];
+    return 1;
 }
 
 eg_tensor *eg_text_normalise_with(eg_tensor *text, const eg_text_options *options)

@@ -16,8 +16,9 @@ bool eg__is_blank(int32_t c);
 
 /* Characters as utf8proc knows them; EG_ENOKERNEL without it. */
 eg_status eg__characters_open(const char *op);
-/* Behind that: the general category, "Nd", and the lower-case letter, or the same. */
+/* After that: the general category, "Nd". */
 const char *eg__category(int32_t c);
-int32_t eg__lower(int32_t c);
+/* Character i of n in lower case, as Python's str.lower() has it: one character, or two. Returns how many. */
+int eg__lower_at(const int32_t *c, int64_t n, int64_t i, int32_t to[2]);
 
 #endif

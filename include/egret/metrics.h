@@ -139,8 +139,9 @@ typedef struct eg_bleu_options {
     bool effective; /* orders that the texts are too short for are left out, as is usual for single sentences */
 } eg_bleu_options;
 
-/* BLEU of a corpus (Papineni et al. 2002), 0..100 as sacrebleu says it; of ids beside one reference each. What happens
- * to sums, smoothing, amount and effective, is for eg_metrics_bleu_score to say; the value is that of their defaults.
+/* BLEU of a corpus (Papineni et al. 2002), 0..100 as sacrebleu computes it, 0 for empty texts; of ids beside one
+ * reference each. What happens to sums, smoothing, amount and effective, is for eg_metrics_bleu_score to say; the value
+ * is that of their defaults.
  */
 EG_API eg_status eg_metrics_bleu_with(eg_metrics *m, const char *name, const char *text, const char *const *references,
                                       int n, const eg_bleu_options *options);
@@ -176,9 +177,9 @@ EG_API eg_status eg_metrics_rouge_with(eg_metrics *m, const char *name, const ch
 #define EG_METRICS_ROUGE_(m, name, text, references, n, ...) \
     eg_metrics_rouge_with(m, name, text, references, n, EG_OPTIONS_(eg_rouge_options, __VA_ARGS__))
 
-/* Of answers as SQuAD's script compares them, in lower case, without punctuation and articles (Rajpurkar et al. 2016,
- * 2018): the share that is one of those given, and the mean F1 of their words. Without answers, or with none that has a
- * word, the right one is "". */
+/* Of answers as SQuAD's script compares them, in lower case as Python's str.lower() has it, without punctuation and
+ * articles (Rajpurkar et al. 2016, 2018): the share that is one of those given, and the mean F1 of their words. Without
+ * answers, or with none that has a word, the right one is "". */
 EG_API eg_status eg_metrics_exact_match(eg_metrics *m, const char *name, const char *text, const char *const *answers,
                                         int n);
 EG_API eg_status eg_metrics_answer_f1(eg_metrics *m, const char *name, const char *text, const char *const *answers,
@@ -196,14 +197,16 @@ typedef enum eg_span_scheme {
     EG_SPANS_BILOU,
 } eg_span_scheme;
 
-/* F1 of spans (Tjong Kim Sang and Buchholz 2000), right if begin, end and type are. tags and labels are integers [T] or
- * [N, T], alike, a sentence each row, in which `names` are numbered; places with a label below 0 are left out. Types,
- * in the order of names, are the classes of eg_metrics_of; eg_metrics_matrix is [types, 3]: taken, there, right. */
+/* F1 of spans (Tjong Kim Sang and Buchholz 2000), 0 without spans, right if begin, end and type are. tags and labels
+ * are integers [T] or [N, T], alike, a sentence each row, in which `names` are numbered; places with a label below 0
+ * are left out. Types, in the order of names, are the classes of eg_metrics_of; eg_metrics_matrix is [types, 3]: taken,
+ * there, right. */
 EG_API eg_status eg_metrics_spans(eg_metrics *m, const char *name, eg_tensor *tags, eg_tensor *labels,
                                   const char *const *names, int n, eg_span_scheme scheme);
 
 /* Edits (Levenshtein 1966) over the length of the reference, of all together: word error rate, of what is between
- * spaces, character error rate without the blanks around, both as jiwer says them, and of ids. */
+ * spaces, character error rate without the blanks around, both as jiwer 4 computes them, and of ids. If all references
+ * are empty, the value is the number of edits. */
 EG_API eg_status eg_metrics_wer(eg_metrics *m, const char *name, const char *text, const char *reference);
 EG_API eg_status eg_metrics_cer(eg_metrics *m, const char *name, const char *text, const char *reference);
 EG_API eg_status eg_metrics_edits(eg_metrics *m, const char *name, eg_tensor *ids, eg_tensor *reference);
@@ -219,7 +222,8 @@ typedef enum eg_class_score {
     EG_IOU,       /* those of it and taken for it, over those that are either */
 } eg_class_score;
 
-/* The value so far; waits for the device. NaN before the first batch, and of what is 0 / 0. EG_EINDEX, and NaN, for a
+/* The value so far; waits for the device. NaN before the first batch, and of what is 0 / 0 where the metric's own
+ * description has no value for it. EG_EINDEX, and NaN, for a
  * name there is not. */
 EG_API double eg_metrics_value(eg_metrics *m, const char *name);
 /* A score of one class of a confusion, or type of spans; for class -1 the mean over the classes that have one: of

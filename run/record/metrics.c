@@ -212,10 +212,17 @@ static double mean_score(eg__metric_kind kind, const double *s, int64_t classes,
     return sum / (double)n;
 }
 
-/* F1 of all spans. */
-static double together(const double *s, int64_t types)
+/* Of all classes together; of spans 0 / 0 is 0, as seqeval and conlleval have it. */
+static double score_all(eg__metric_kind kind, const double *s, int64_t classes, eg_class_score score)
 {
-    return score_of(count_all(EG__METRIC_SPANS, s, types), EG_F1);
+    const double x = score_of(count_all(kind, s, classes), score);
+    return kind == EG__METRIC_SPANS && isnan(x) ? 0 : x;
+}
+
+/* Edits per token of the reference; of an empty reference the edits themselves, as jiwer has it. */
+static double error_rate(const double *s)
+{
+    return s[1] > 0 ? s[0] / s[1] : s[0];
 }
 
 static double value_of(const eg__metric *own, const double *s)
@@ -271,7 +278,7 @@ double eg_metrics_of(eg_metrics *m, const char *name, eg_class_score score, int6
     double *s = own ? eg__metrics_sums(op, own) : NULL;
     double value = !s               ? (double)NAN
                    : pairs          ? s[score] / s[3]
-                   : of_class == -2 ? score_of(count_all(own->kind, s, classes), score)
+                   : of_class == -2 ? score_all(own->kind, s, classes, score)
                    : of_class == -1 ? mean_score(own->kind, s, classes, score)
                                     : score_of(count_one(own->kind, s, classes, of_class), score);
     free(s);

@@ -22,7 +22,7 @@ typedef struct eg_text_options {
     size_t size;
     eg_unicode_form form;
     const char *drop;  /* general categories left out: "Mn" (accents, after EG_NFD), "P Cc" */
-    bool lower;        /* simple lower-case mapping, character by character */
+    bool lower;        /* lower case as Python's str.lower() has it, with U+0130 and final sigma */
     const char *blank; /* these characters become blanks (Keras: filters) */
     const char *apart; /* these get a blank on each side */
     const char *only;  /* all but these, and those of `apart`, become blanks */

@@ -374,6 +374,13 @@ static bool number(const line *l, eg__token_rule rule, eg__words *known, eg__seq
     return ok;
 }
 
+/* Of the characters that ROUGE lets through, letters of ASCII, some are lower-case letters of others: "\u0130" (of two
+ * characters, whose second does not count) and "\u212a", the sign of Kelvin. */
+static int32_t ascii_lower(int32_t c)
+{
+    return c == 0x130 ? 'i' : c == 0x212a ? 'k' : c >= 'A' && c <= 'Z' ? c + 32 : c;
+}
+
 /* ASCII needs no library, but for categories. */
 static eg_status lower_line(line *l, const char *op, eg__token_rule rule, bool lower, bool ascii)
 {
@@ -385,10 +392,16 @@ static eg_status lower_line(line *l, const char *op, eg__token_rule rule, bool l
             return st;
         }
     }
+    const int32_t *c = characters(l);
     for (int64_t i = 0, n = length(l); i < n; i++) {
-        const int32_t c = characters(l)[i];
-        const bool plain = !lower || c < 128 || letters;
-        put(l, !plain ? eg__lower(c) : lower && c >= 'A' && c <= 'Z' ? c + 32 : c);
+        int32_t to[2] = {lower && (c[i] < 128 || letters) ? ascii_lower(c[i]) : c[i]};
+        const int count = lower && c[i] >= 128 && !letters ? eg__lower_at(c, n, i, to) : 1;
+        for (int k = 0; k < count; k++) {
+            put(l, to[k]);
+        }
+        if (letters && c[i] == 0x130) {
+            put(l, ' '); /* for the dot above */
+        }
     }
     turn(l);
     return EG_OK;
