@@ -314,14 +314,38 @@ static void begin_cells(eg__encoder *w, const eg__model *m, const uint8_t *s, in
             cell(w, at++, 1, m->byte[s[i + b]]);
         }
         if (id >= 0) {
-            cell(w, at, bytes, id);
-            at += bytes;
+            const int64_t wide = m->loses ? eg__utf8_bytes(eg__byte_character(s[i])) : bytes;
+            cell(w, at, wide, id);
+            at += wide;
         } else if (!by_bytes && m->unknown >= 0) {
             unknown += bytes;
         }
     }
     if (unknown) {
         cell(w, at, unknown, m->unknown);
+    }
+}
+
+/* Bytes without a token are left out, and later tokens move to their places, counted in the bytes of the characters by
+ * which ByteLevel writes bytes, as in `tokenizers`: from there to places in the piece. */
+static void places_of_bytes(eg__encoder *w, const uint8_t *s, int64_t n, uint32_t from)
+{
+    int64_t at = 0; /* where byte i is written */
+    uint32_t i = 0;
+    for (uint32_t k = from; k < w->tokens.n; k++) {
+        eg__token *x = &w->tokens.p[k];
+        const int64_t last = x->end - 1;
+        int64_t wide;
+        while (i < n && at + (wide = eg__utf8_bytes(eg__byte_character(s[i]))) <= x->begin) {
+            at += wide;
+            i++;
+        }
+        x->begin = i;
+        while (i < n && at + (wide = eg__utf8_bytes(eg__byte_character(s[i]))) <= last) {
+            at += wide;
+            i++;
+        }
+        x->end = i < n ? i + 1 : (uint32_t)n;
     }
 }
 
@@ -337,11 +361,15 @@ void eg__model_bpe(eg__encoder *w, const eg__model *m, const uint8_t *s, int64_t
     w->cells.n = 0;
     begin_cells(w, m, s, n);
     join(w, m, s);
+    const uint32_t from = w->tokens.n;
     for (uint32_t i = 0; i < w->cells.n && !w->st; i++) {
         const eg__cell *c = &w->cells.p[i];
         if (c->bytes) {
             eg__emit(w, c->id, c->begin, c->begin + c->bytes);
         }
+    }
+    if (m->loses) {
+        places_of_bytes(w, s, n, from);
     }
 }
 

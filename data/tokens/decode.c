@@ -129,8 +129,40 @@ static eg_status replaced(const char *op, eg__parts *out, const uint8_t *s, int6
     return st ? st : more(op, out, s + done, n - done);
 }
 
-/* text: the prefix of what continues a word; a: blanks before marks go, as BERT's. */
-eg_status eg__decode_wordpiece(const char *op, const eg__step *s, const eg__parts *from, eg__parts *to)
+/* Two parts that texts go between while one is changed again and again. */
+typedef struct pair {
+    eg__parts of[2];
+    int now;
+} pair;
+
+static void pair_free(pair *x)
+{
+    for (int k = 0; k < 2; k++) {
+        eg__bytes_free(&x->of[k].text);
+        eg__counted_free(x->of[k].part.p);
+    }
+}
+
+static eg_status pair_set(const char *op, pair *x, const char *before, const uint8_t *s, int64_t n)
+{
+    x->now = 0;
+    clear(&x->of[0]);
+    eg_status st = add(op, &x->of[0], before, (int64_t)strlen(before));
+    return st ? st : more(op, &x->of[0], s, n);
+}
+
+static eg_status pair_replace(const char *op, pair *x, const eg__string *what, const char *to)
+{
+    int64_t n;
+    const uint8_t *s = part(&x->of[x->now], 0, &n);
+    clear(&x->of[!x->now]);
+    eg_status st = replaced(op, &x->of[!x->now], s, n, what, to, (int64_t)strlen(to));
+    x->now = !x->now;
+    return st;
+}
+
+/* Blanks before marks go, as BERT's. */
+static eg_status pair_tidy(const char *op, pair *x)
 {
     static const struct {
         const char *what, *to;
@@ -139,32 +171,29 @@ eg_status eg__decode_wordpiece(const char *op, const eg__step *s, const eg__part
         {" 'm", "'m"}, {" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"},
     };
     eg_status st = EG_OK;
-    eg__parts two[2];
-    memset(two, 0, sizeof two);
+    for (int r = 0; r < EG__COUNT(tidy) && !st; r++) {
+        st = pair_replace(op, x, &(eg__string){(char *)tidy[r].what, (int64_t)strlen(tidy[r].what)}, tidy[r].to);
+    }
+    return st;
+}
+
+/* text: the prefix of what continues a word; a: blanks before marks go. */
+eg_status eg__decode_wordpiece(const char *op, const eg__step *s, const eg__parts *from, eg__parts *to)
+{
+    eg_status st = EG_OK;
+    pair x;
+    memset(&x, 0, sizeof x);
     for (uint32_t i = 0; i < from->part.n && !st; i++) {
         int64_t n;
         const uint8_t *p = part(from, i, &n);
-        const bool goes_on = begins_with(p, n, &s->text);
-        clear(&two[0]);
-        st = begin(op, &two[0]);
-        st = st || !i || goes_on ? st : more(op, &two[0], " ", 1);
+        const bool goes_on = !s->text.n || begins_with(p, n, &s->text);
         const int64_t skip = i && goes_on ? s->text.n : 0;
-        st = st ? st : more(op, &two[0], p + skip, n - skip);
-        int k = 0;
-        for (int r = 0; r < EG__COUNT(tidy) && s->a && !st; r++) {
-            const eg__string what = {(char *)tidy[r].what, (int64_t)strlen(tidy[r].what)};
-            p = part(&two[k], 0, &n);
-            clear(&two[!k]);
-            st = replaced(op, &two[!k], p, n, &what, tidy[r].to, (int64_t)strlen(tidy[r].to));
-            k = !k;
-        }
-        p = st ? NULL : part(&two[k], 0, &n);
+        st = pair_set(op, &x, i && !goes_on ? " " : "", p + skip, n - skip);
+        st = st || !s->a ? st : pair_tidy(op, &x);
+        p = st ? NULL : part(&x.of[x.now], 0, &n);
         st = st ? st : add(op, to, p, n);
     }
-    for (int k = 0; k < 2; k++) {
-        eg__bytes_free(&two[k].text);
-        eg__counted_free(two[k].part.p);
-    }
+    pair_free(&x);
     return st;
 }
 
@@ -365,21 +394,27 @@ eg_status eg__decode_strip(const char *op, const eg__step *s, const eg__parts *f
     return st;
 }
 
-/* What stands there again goes, then text, which is the blank of CTC; `more` becomes a blank. */
+/* What stands there again goes, then text, which is the blank of CTC; a: blanks before marks go, and `more` becomes a
+ * blank. */
 eg_status eg__decode_ctc(const char *op, const eg__step *s, const eg__parts *from, eg__parts *to)
 {
     eg_status st = EG_OK;
+    pair x;
+    memset(&x, 0, sizeof x);
     for (uint32_t i = 0; i < from->part.n && !st; i++) {
         int64_t n, before = -1;
         const uint8_t *last = i ? part(from, i - 1, &before) : NULL, *p = part(from, i, &n);
         if (before == n && !memcmp(last, p, (size_t)n)) {
             continue;
         }
-        if (n == s->text.n && begins_with(p, n, &s->text)) {
-            continue;
-        }
-        st = s->more.n ? replaced(op, to, p, n, &s->more, " ", 1) : add(op, to, p, n);
+        st = pair_set(op, &x, "", p, n);
+        st = st ? st : pair_replace(op, &x, &s->text, "");
+        st = st || !s->a ? st : pair_tidy(op, &x);
+        st = st || !s->a ? st : pair_replace(op, &x, &s->more, " ");
+        p = st ? NULL : part(&x.of[x.now], 0, &n);
+        st = st || !n ? st : add(op, to, p, n);
     }
+    pair_free(&x);
     return st;
 }
 
@@ -477,9 +512,13 @@ static eg_status spell(const char *op, const eg_tokenizer *t, const eg_tensor *i
         } else if (t->model.type && t->model.type[id] == EG__UNKNOWN_PIECE) {
             const eg__string *surface = &t->decode.p[0].more;
             st = add(op, to, surface->s, surface->n);
-        } else if (!(skip && t->special[id]) && !is_control(t, id)) {
+        } else if (!is_control(t, id)) {
             const eg__extent at = t->vocab.piece.p[id];
-            st = add(op, to, s, at.end - at.begin);
+            const eg__added *a = t->added_of[id] >= 0 ? &t->added.p[t->added_of[id]] : NULL;
+            /* as `tokenizers` does: a token that its normalisers change is written changed, and not known as special */
+            st = a && a->changed           ? add(op, to, a->text.s, a->text.n)
+                 : skip && a && a->special ? EG_OK
+                                           : add(op, to, s, at.end - at.begin);
         }
     }
     return st;

@@ -115,7 +115,9 @@ static void find_behind(eg__encoder *w, bool plain)
         if (begin > done) {
             w->pieces.p[w->pieces.n++] = (eg__piece){(uint32_t)done, (uint32_t)begin, -1};
         }
-        w->pieces.p[w->pieces.n++] = (eg__piece){(uint32_t)begin, (uint32_t)end, found};
+        if (begin < end) { /* else the one before took all of it, as a blank */
+            w->pieces.p[w->pieces.n++] = (eg__piece){(uint32_t)begin, (uint32_t)end, found};
+        }
         done = end;
     }
     if (done < l->n && EG__ROOM(w, w->pieces, 1)) {
@@ -137,26 +139,43 @@ void eg__prepare(eg__encoder *w, bool plain)
     }
 }
 
-/* Counts the blanks at the ends of a token; only added tokens are whole characters. */
-static void count_blanks(const uint8_t *s, int64_t n, bool added, eg__token *x)
+/* Counts the blanks at the ends of a token as it is written, where ByteLevel has U+0120 for a blank. */
+static bool is_blank(const uint8_t *s, int *bytes)
 {
-    int bytes = 1;
-    for (int64_t i = 0; i < n && (added ? eg__class_at(s + i, &bytes) & EG__BLANK : s[i] == ' '); i += bytes) {
+    const int32_t c = eg__character(s, bytes);
+    return c == 0x120 || eg__class(c) & EG__BLANK;
+}
+
+static void count_blanks(const uint8_t *s, int64_t n, eg__token *x)
+{
+    int bytes;
+    for (int64_t i = 0; i < n && is_blank(s + i, &bytes); i += bytes) {
         x->lead++;
     }
     for (int64_t i = n, at; i > 0; i = at) {
-        at = added ? eg__character_before(s, i) : i - 1;
-        if (!(added ? eg__class_at(s + at, &bytes) & EG__BLANK : s[at] == ' ')) {
+        at = eg__character_before(s, i);
+        if (!is_blank(s + at, &bytes)) {
             break;
         }
         x->trail++;
     }
 }
 
+/* The same of a token of the model, which stands for these bytes. */
+static void count_blanks_of(const eg_tokenizer *t, const uint8_t *s, int64_t n, eg__token *x)
+{
+    if (t->model.kind == EG__UNIGRAM && x->id == t->model.unknown) {
+        count_blanks(s, n, x);
+    } else {
+        const eg__extent at = t->vocab.piece.p[x->id];
+        count_blanks(t->vocab.text.p + at.begin, at.end - at.begin, x);
+    }
+}
+
 eg__extent eg__token_trimmed(const eg_tokenizer *t, const uint8_t *text, int64_t n, const eg__token *x, bool first)
 {
     int64_t begin = x->begin, end = x->end;
-    uint32_t lead = x->lead - (x->lead && t->trim_prefix && (first || !x->begin)), trail = x->trail;
+    uint32_t lead = x->lead == 1 && t->trim_prefix && (first || !x->begin) ? 0 : x->lead, trail = x->trail;
     for (int bytes; lead && begin < n; lead--, begin += bytes) {
         eg__character(text + begin, &bytes);
     }
@@ -197,7 +216,11 @@ static void cut(eg__encoder *w, const uint8_t *s, int64_t n, uint32_t base, bool
             x->begin = at.begin;
             x->end = at.end;
             if (t->trim) {
-                count_blanks(w->line.s + from_line, bytes, p.added >= 0, x);
+                if (p.added >= 0) {
+                    count_blanks(w->line.s + from_line, bytes, x);
+                } else {
+                    count_blanks_of(t, w->line.s + from_line, bytes, x);
+                }
             }
         }
         w->words_so_far++;
@@ -246,12 +269,14 @@ void eg__tokenize(eg__encoder *w, const uint8_t *s, int64_t n, bool plain)
         if (begin > done) {
             cut(w, s + done, begin - done, (uint32_t)done, plain);
         }
-        eg__emit(w, t->added.p[found].id, begin, end);
-        if (!w->st) {
+        if (begin < end) {
+            eg__emit(w, t->added.p[found].id, begin, end);
+        }
+        if (!w->st && begin < end) {
             eg__token *x = &w->tokens.p[w->tokens.n - 1];
             x->word = w->words_so_far++;
             if (t->trim) {
-                count_blanks(s + begin, end - begin, true, x);
+                count_blanks(s + begin, end - begin, x);
             }
         }
         done = end;

@@ -176,10 +176,13 @@ eg_status eg__bytes_model(const char *op, eg_tokenizer *t)
     m->kind = EG__BPE;
     m->run = eg__model_bpe;
     m->bytes = true;
+    bool all = !m->prefix.n && !m->suffix.n;
     for (int b = 0; b < 256; b++) {
         uint8_t c[4];
         m->byte[b] = eg__trie_find(&m->trie, c, eg__put_character(c, eg__byte_character((uint8_t)b)));
+        all &= m->byte[b] >= 0;
     }
+    m->loses = !all && m->unknown < 0;
     (void)op;
     return EG_OK;
 }

@@ -254,6 +254,9 @@ void eg__normal_prepend(eg__encoder *w, const eg__step *s)
         return;
     }
     eg__line_begin(w, w->line.n + s->text.n);
+    if (w->st) {
+        return;
+    }
     eg__line_put(w, s->text.s, s->text.n, w->line.at[0]);
     eg__line_copy(w, 0, w->line.n);
     eg__line_end(w);

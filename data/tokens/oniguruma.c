@@ -389,11 +389,12 @@ static bool group(eg__onig *p)
 
 static void boundary(eg__onig *p, bool is)
 {
-    char text[400];
-    const char *w = eg__onig_word;
-    snprintf(text, sizeof text, "(?:(?<=[%s])(?%s[%s])|(?<![%s])(?%s[%s]))", w, is ? "!" : "=", w, w, is ? "=" : "!",
-             w);
-    eg__onig_put(p, p->out, text);
+    const char *const parts[] = {"(?:(?<=[", is ? "])(?![" : "])(?=[", "])|(?<![", is ? "])(?=[" : "])(?!["};
+    for (int i = 0; i < EG__COUNT(parts); i++) {
+        eg__onig_put(p, p->out, parts[i]);
+        eg__onig_put(p, p->out, eg__onig_word);
+    }
+    eg__onig_put(p, p->out, "]))");
 }
 
 /* After a backslash. Whether it may be repeated. */

@@ -40,7 +40,7 @@ void eg__onig_class(eg__onig *p);
 /* Writes the set that `letter` names after a backslash (w, d, s, h and their complements; p and P with the name that
  * follows) to p->out; false: it names none. */
 bool eg__onig_shorthand(eg__onig *p, int32_t letter);
-/* Items of a PCRE2 class that are Oniguruma's \w. */
+/* Items of a PCRE2 class that are Oniguruma's \w outside of classes. */
 extern const char eg__onig_word[];
 /* Refuses a character that (?i) compares with several others at once, such as U+00DF. */
 void eg__onig_check_fold(eg__onig *p, int32_t first, int32_t last);

@@ -15,9 +15,12 @@ enum { MOST_DEPTH = 32, MOST_NAME = 60 };
 #define ANYTHING   "(?s:.)"
 #define ALPHABETIC "\\p{Alphabetic}"
 
-const char eg__onig_word[] = "\\p{L}\\p{M}\\p{Nl}\\p{Nd}\\p{Pc}\\x{24b6}-\\x{24e9}\\x{1f130}-\\x{1f149}"
-                             "\\x{1f150}-\\x{1f169}\\x{1f170}-\\x{1f189}";
-#define WORD eg__onig_word
+#define WORD                                                                                         \
+    "\\p{L}\\p{M}\\p{Nl}\\p{Nd}\\p{Pc}\\x{24b6}-\\x{24e9}\\x{1f130}-\\x{1f149}\\x{1f150}-\\x{1f169}" \
+    "\\x{1f170}-\\x{1f189}"
+/* Outside of classes Oniguruma looks Latin-1 up in another table, in which raised digits and fractions belong to words.
+ */
+const char eg__onig_word[] = WORD "\\x{b2}\\x{b3}\\x{b9}\\x{bc}-\\x{be}";
 
 /* Names, small and without blanks, "_" and "-". whole: it has all letters that are equal without case to one of it. */
 static const struct {
@@ -38,7 +41,6 @@ static const struct {
     {"lowercase", "\\p{Lowercase}", false, false},
     {"upper", "\\p{Uppercase}", false, false},
     {"uppercase", "\\p{Uppercase}", false, false},
-    {"punct", "\\p{P}\\p{S}", false, true},
     {"posixpunct", "\\p{P}\\p{S}", false, true},
     {"space", SPACE, false, true},
     {"whitespace", SPACE, false, true},
@@ -76,6 +78,7 @@ static const struct {
     {"letternumber", "Nl"},
     {"othernumber", "No"},
     {"punctuation", "P"},
+    {"punct", "P"},
     {"connectorpunctuation", "Pc"},
     {"dashpunctuation", "Pd"},
     {"closepunctuation", "Pe"},
@@ -97,6 +100,7 @@ static const struct {
 typedef struct set {
     eg__bytes items, others; /* others: expressions, a "|" after each */
     int many;                /* of them */
+    bool alone;              /* it stands outside of a class */
 } set;
 
 static void set_free(set *x)
@@ -173,7 +177,8 @@ static void add_named(eg__onig *p, set *x, const char *name, bool complement)
             if (p->fold && !named[i].whole) {
                 eg__onig_refuse(p, "(?i) with the set \"%s\" is not supported", name);
             }
-            add_items(p, x, named[i].items, complement != named[i].complement);
+            const bool word = x->alone && !strcmp(name, "word");
+            add_items(p, x, word ? eg__onig_word : named[i].items, complement != named[i].complement);
             return;
         }
     }
@@ -258,7 +263,7 @@ static bool add_shorthand(eg__onig *p, set *x, int32_t letter)
 
 bool eg__onig_shorthand(eg__onig *p, int32_t letter)
 {
-    set x = {0};
+    set x = {.alone = true};
     const bool is = letter > 0 && letter < 0x80 && add_shorthand(p, &x, letter);
     if (is && !p->st) {
         put_set(p, p->out, &x);
@@ -292,7 +297,7 @@ static int32_t item(eg__onig *p, set *x)
         if (!known) {
             eg__onig_refuse(p, "there is no class [:%s:]", name);
         } else {
-            add_named(p, x, name, complement);
+            add_named(p, x, strcmp(name, "punct") ? name : "posixpunct", complement);
         }
         return -1;
     }

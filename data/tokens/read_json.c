@@ -188,7 +188,7 @@ eg_tokenizer *eg__tokenizer_of_json(const char *op, const eg_json *j)
     st = st ? st : eg__read_model(&r, eg_json_get(j, "model"));
     st = st ? st : part(&r, j, "post_processor", eg__behinds, "post-processor");
     st = st ? st : part(&r, j, "decoder", eg__decoders, "decoder");
-    if (!st && !r.t->decode.n) {
+    if (!st && !eg__is_kind(eg_json_get(j, "decoder"), EG_JSON_OBJECT)) {
         eg__step *s = eg__decoder_add(&r, eg__decode_words);
         st = s ? EG_OK : eg__why();
     }

@@ -189,7 +189,12 @@ static eg_status decode_ctc(eg__reading *r, const eg_json *j)
 {
     eg__step *s = eg__decoder_add(r, eg__decode_ctc);
     eg_status st = s ? eg__string_in(r, j, "pad_token", "<pad>", &s->text) : eg__why();
-    return st ? st : eg__string_in(r, j, "word_delimiter_token", "|", &s->more);
+    st = st ? st : eg__string_in(r, j, "word_delimiter_token", "|", &s->more);
+    if (st) {
+        return st;
+    }
+    s->a = eg__flag_in(j, "cleanup", true);
+    return s->text.n && s->more.n ? EG_OK : eg__fail(EG_EFORMAT, r->op, "a token of the CTC decoder is empty");
 }
 
 static eg__reader decode_sequence;

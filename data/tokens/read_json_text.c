@@ -106,7 +106,8 @@ static eg_status normal_replace(eg__reading *r, const eg_json *j)
 static eg_status normal_prepend(eg__reading *r, const eg_json *j)
 {
     eg__step *s = normal(r, eg__normal_prepend);
-    return s ? eg__string_in(r, j, "prepend", NULL, &s->text) : eg__why();
+    eg_status st = s ? eg__string_in(r, j, "prepend", NULL, &s->text) : eg__why();
+    return st || s->text.n ? st : eg__fail(EG_EFORMAT, r->op, "\"prepend\" is empty");
 }
 
 /* The value of a digit of base64. */
@@ -186,6 +187,9 @@ static eg_status normal_sequence(eg__reading *r, const eg_json *j)
 
 static eg__step *splitter(eg__reading *r, eg__pass *pass)
 {
+    if (r->bytes) {
+        return eg__fail_null(EG_EFORMAT, r->op, "a pre-tokenizer after ByteLevel is not supported");
+    }
     eg__step *s = eg__steps_add(r->op, &r->t->split);
     if (s) {
         s->pass = pass;

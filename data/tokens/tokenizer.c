@@ -195,7 +195,13 @@ static eg_status normalise_added(const char *op, eg_tokenizer *t)
             t->normal.p[k].pass(w, &t->normal.p[k]);
         }
         st = w->st ? eg__fail(w->st, op, "%s", w->words) : EG_OK;
-        st = st || !w->line.n ? st : eg__string_set(&a->text, op, w->line.s, w->line.n);
+        if (!st && !w->line.n) {
+            st = eg__fail(EG_EFORMAT, op, "the normalizers leave nothing of the added token \"%.60s\"", a->text.s);
+        }
+        if (!st && (w->line.n != a->text.n || memcmp(w->line.s, a->text.s, (size_t)a->text.n))) {
+            a->changed = true;
+            st = eg__string_set(&a->text, op, w->line.s, w->line.n);
+        }
         eg__encoder_give(w);
     }
     return st;
@@ -243,23 +249,24 @@ static const struct {
     {EG_SPECIAL_EOS, "<|endoftext|>"},
 };
 
-static eg_status mark_specials(const char *op, eg_tokenizer *t)
+/* Added tokens by id; of several with one the last counts. */
+static eg_status number_added(const char *op, eg_tokenizer *t)
 {
-    const size_t bytes = t->vocab.piece.n + (size_t)1;
-    t->special = eg__counted_alloc(bytes);
-    if (!t->special) {
-        return eg__no_memory(op, (int64_t)bytes);
+    const size_t n = t->vocab.piece.n + (size_t)1;
+    t->added_of = eg__counted_alloc(n * sizeof *t->added_of);
+    if (!t->added_of) {
+        return eg__no_memory(op, (int64_t)(n * sizeof *t->added_of));
     }
-    memset(t->special, 0, bytes);
+    memset(t->added_of, -1, n * sizeof *t->added_of);
     for (uint32_t i = 0; i < t->added.n; i++) {
-        t->special[t->added.p[i].id] |= t->added.p[i].special;
+        t->added_of[t->added.p[i].id] = (int32_t)i;
     }
     return EG_OK;
 }
 
 eg_status eg__tokenizer_finish(const char *op, eg_tokenizer *t)
 {
-    eg_status st = mark_specials(op, t);
+    eg_status st = number_added(op, t);
     st = st ? st : normalise_added(op, t);
     st = st ? st : added_trie(op, t, false, &t->before);
     st = st ? st : added_trie(op, t, true, &t->behind);
@@ -389,7 +396,7 @@ void eg_tokenizer_free(eg_tokenizer *t)
         eg__counted_free(t->added.p[i].text.s);
     }
     eg__counted_free(t->added.p);
-    eg__counted_free(t->special);
+    eg__counted_free(t->added_of);
     eg__counted_free(t->single.p);
     eg__counted_free(t->pair.p);
     eg__trie_free(&t->before);

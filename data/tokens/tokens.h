@@ -262,6 +262,7 @@ struct eg__model {
     int64_t max_chars; /* of a word, WordPiece */
     int32_t behind;    /* node of the prefix of what continues a word */
     eg__string prefix, suffix, unknown_text;
+    bool loses;                 /* BPE of bytes: some have no token, and there is none for what is unknown */
     bool bytes;                 /* BPE: pieces are bytes, written as ByteLevel does */
     bool fuse, whole, fallback; /* unknowns become one; a piece that is a token is not split; <0x..> for unknowns */
     int32_t byte[256];          /* ids of single bytes: of BPE by bytes, or of <0x..> */
@@ -304,6 +305,7 @@ typedef struct eg__added {
     eg__string text;
     int32_t id;
     bool special, single_word, left, right, normalised;
+    bool changed; /* the text is not as it was given: it was normalised */
 } eg__added;
 
 typedef struct eg__frame_item {
@@ -324,7 +326,7 @@ struct eg_tokenizer {
     eg__model model;
     EG__ARRAY(eg__added) added;
     eg__trie before, behind; /* added tokens to find before normalising, and behind it */
-    bool *special;           /* by id: whether it is a special added token */
+    int32_t *added_of;       /* by id: the added token, -1 */
     bool first[256];         /* whether one of `before` begins with this byte */
     eg__frame single, pair;
     bool of_file;               /* tokenizer.json, or a model of SentencePiece */

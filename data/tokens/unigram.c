@@ -72,7 +72,7 @@ void eg__model_unigram(eg__encoder *w, const eg__model *m, const uint8_t *s, int
                 end = w->cells.p[end].behind;
                 w->cells.p[at].behind = (int32_t)end;
             }
-            bytes = eg__has_bytes(m, s + at, end - at);
+            bytes = eg__trie_find(&m->trie, s + at, end - at) < 0 && eg__has_bytes(m, s + at, end - at);
         }
         if (bytes) {
             for (int64_t k = at; k < end; k++) {
