@@ -126,6 +126,12 @@ int32_t eg__onig_escaped(eg__onig *p)
         value = control(p, c);
     } else if (c == '0') {
         value = digits(p, 8, 2, &count);
+    } else if (c >= '1' && c <= '7' && digit_of(p->s[p->at]) < 8 && digit_of(p->s[p->at + 1]) < 8) {
+        p->at--;
+        value = digits(p, 8, 3, &count);
+        if (value > 0x7f) {
+            eg__onig_refuse(p, "\\%03o is a byte of UTF-8 alone; write \\x{%02X}", (unsigned)value, (unsigned)value);
+        }
     } else if (c < 0 || (c < 0x80 && digit_of(c) < 10) || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z')) {
         p->at = from;
         return -1;

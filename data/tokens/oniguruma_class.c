@@ -227,10 +227,8 @@ static void property(eg__onig *p, set *x, bool complement)
     if (p->s[p->at] == '{') {
         p->at++;
         complement ^= read_name(p, "}", name);
-    } else if (p->at < p->n && strchr("CLMNPSZ", p->s[p->at])) {
-        name[0] = (char)(p->s[p->at++] | 32);
-    } else {
-        eg__onig_refuse(p, "\\p expects a name in braces, or C, L, M, N, P, S, Z");
+    } else { /* versions differ in whether \pL is a set */
+        eg__onig_refuse(p, "\\p expects a name in braces");
     }
     if (!p->st) {
         add_named(p, x, name, complement);
