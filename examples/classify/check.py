@@ -15,7 +15,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../common"))
-from checking import check, finish, logged, runner  # noqa: E402
+from checking import aliases_of, check, finish, logged, runner  # noqa: E402
 from records import write  # noqa: E402
 
 program = sys.argv[1]
@@ -51,14 +51,22 @@ class Runs:
         usual = base if base is not None else ["--dataset_name", "mnist", "--dataset_dir", self.data, "--model_name",
                                                "lenet", "--num_classes", "10", "--batch_size", "8", "--no-use_fp16",
                                                "--stop_at_step", "6", "--num_preprocessing_threads", "2"]
-        given = {w.split("=")[0].replace("no-", "") for w in words if w.startswith("--")}
+        given = {"--" + w.lstrip("-").split("=")[0].replace("no-", "") for w in words if w.startswith("-")}
+        given |= {"--stop_at_step"} if "--max_number_of_steps" in given else set()
         kept, skip = [], False
         for word in usual:  # what is said again is said once
             if word.startswith("--"):
                 skip = word.split("=")[0].replace("no-", "") in given
             if not skip:
                 kept.append(word)
-        return out, run(*kept, *words, "--output_dir", out, "--seed", "3", expect=expect)
+        where = [] if given & {"--train_dir", "--eval_dir"} else ["--output_dir", out]
+        return out, run(*kept, *words, *where, "--seed", "3", expect=expect)
+
+    @property
+    def small(self):
+        """Words of a run that only judges."""
+        return ["--dataset_name", "mnist", "--dataset_dir", self.data, "--model_name", "lenet", "--num_classes", "10",
+                "--batch_size", "8", "--no-use_fp16"]
 
     def losses(self, *words):
         return list(logged(self(*words)[0], "loss").values())
@@ -174,8 +182,16 @@ def data(runs):
                                                         "1")) == 6)
     said = runs("--log_loss_every_n_iters", "2", "--num_sample_per_epoch", "16")[1]
     check("epochs are counted so", [float(x) for x in re.findall(r"step \d+, epoch ([\d.]+)", said)] == [1, 2, 3], said)
-    said = run("--dataset_name", "imagenet", "--output_dir", runs.at + "/none", expect=1)
-    check("unknown data", "mock, mnist, cifar10, flowers" in said, said)
+    said = run("--dataset_name", "nothing", "--output_dir", runs.at + "/none", expect=1)
+    check("unknown data", "mock, mnist, cifar10, flowers, imagenet, or any name with --train_files" in said, said)
+    usual = runs.losses()
+    check("any name with files", runs.losses("--dataset_name", "digits", "--train_files", "mnist_train.tfrecord") == usual)
+    said = runs("--dataset_name", "digits", "--train_files", "mnist_train.tfrecord", "--task_type", "evaluate",
+                "--model_dir", f"{runs.at}/{runs.count}", expect=1)[1]
+    check("without files to judge by", "--eval_files" in said, said)
+    check("a net's name as a recipe", runs.losses("--preprocessing_name", "resnet_v1_50") == runs.losses(
+        "--preprocessing_name", "vgg") != usual)
+    check("a split by name", len(runs.losses("--dataset_split_name", "test", "--num_epochs", "1")) == 3)
     check("no folder", "--dataset_dir" in run("--dataset_name", "mnist", "--output_dir", runs.at + "/none", expect=2))
     check("unknown model", "lenet" in runs("--model_name", "lennet", expect=1)[1])
     check("unknown recipe", "inception" in runs("--preprocessing_name", "none", expect=1)[1])
@@ -227,6 +243,9 @@ def told(runs):
     for words in (["--profile_at_task", "1"], ["--hooks", "StopAtStepHook"]):
         out = runs("--profile_every_n_iters", "3", *words)[0]
         check(f"none with {words}", not [n for n in os.listdir(out) if n.startswith("timeline")])
+    usual = ["StopAtStepHook", "LoggingTensorHook"]
+    same = [sorted(os.listdir(runs("--hooks", text)[0])) for text in (",".join(usual), " , ".join(usual).lower())]
+    check("hooks in any case, with blanks", same[0] == same[1], same)
     check("an unknown hook", "MagicHook" in runs("--hooks", "StopAtStepHook,MagicHook", expect=2)[1])
 
 
@@ -336,6 +355,77 @@ def judged(runs, small, first):
         check(f"in batches of {batch}", judge("--batch_size", str(batch)).split(", loss")[0] == accuracy)
 
 
+# ---- command lines of others --------------------------------------------------------------------------------------
+
+def published(runs):
+    usual = runs.losses()
+    same = runs.losses("--use_fp16=False", "-batch_size=8.0", "--max_number_of_steps=6", "--optimizer=RMSProp",
+                       "--decay_scheme=", "--enable_paisoar=False", "--learning_rate=1e-2", "--dataset_name=MNIST")
+    check("spellings of absl", same == usual and len(usual) == 6, f"{usual}\n{same}")
+    names, ignored = aliases_of(run("--help"))
+    out, said = runs(*[name + "=True" for name in ignored])
+    check("what is ignored changes nothing", list(logged(out, "loss").values()) == usual and len(ignored) > 30, said)
+    check("each costs a warning", all(said.count(f"warning: {name} is ignored: ") == 1 for name in ignored), said)
+    check("other names", names["--train_dir"] == ["--output_dir", None] and len(names) > 12, names)
+    check("a server is none", "no servers" in runs("--job_name", "ps", expect=2)[1])
+    smoothed = runs.losses("--label_smoothing", "0.2")
+    check("labels are smoothed", smoothed != usual and abs(smoothed[0] - usual[0]) < 1, f"{usual}\n{smoothed}")
+    out = runs("--num_epochs_per_decay", "2", "--stop_at_step", "24", "--dataset_name", "digits", "--num_sample_per_epoch",
+               "40", "--train_files", "mnist_train.tfrecord", "--learning_rate_decay_factor", "0.5")[0]
+    want = {t: .01 * .5 ** ((t - 1) // 10) for t in range(1, 25)}
+    check("the rate decays by epochs", logged(out, "rate") == want, logged(out, "rate"))
+    check("by one plan", "only one" in runs("--num_epochs_per_decay", "2", "--decay_scheme", "luong5",
+                                        "--stop_at_step", "40", expect=2)[1])
+
+
+def slim(runs):
+    """TF-Slim's walk: train, judge, train the last layer of another net, then judge again."""
+    out, said = runs("--stop_at_step", "6", "--save_checkpoints_steps", "6", "--num_classes", "10")
+    file = out + "/checkpoint-0000000006.safetensors"
+    usual = re.compile(r"accuracy @ 1 = .* of (\d+) examples")
+    judge = [runs("--task_type=evaluate", "--checkpoint_path", path, "--eval_dir", f"{runs.at}/judged-{k}", base=runs.small)[1]
+             for k, path in enumerate((out, file))]
+    check("judged by a path", usual.search(judge[0])[0] == usual.search(judge[1])[0] and usual.search(judge[0])[1] == "24",
+          judge)
+    said = runs("--task_type=evaluate", "--checkpoint_path", out, "--max_num_batches=1", base=runs.small)[1]
+    check("judged by some", usual.search(said)[1] == "8", said)
+    said = runs("--task_type=evaluate", "--checkpoint_path", out, "--dataset_split_name=train", base=runs.small)[1]
+    check("judged by what was learned from", usual.search(said)[1] == "40", said)
+    tuned, said = runs("--checkpoint_path", file, "--checkpoint_exclude_scopes=fc4", "--trainable_scopes=fc4",
+                       "--save_checkpoints_steps", "1", "--stop_at_step=3")
+    check("only the last layer learns", kept(file, tuned) == {"fc4.fc.weight", "fc4.fc.bias"}, f"{kept(file, tuned)}\n{said}")
+    theirs = runs.at + "/theirs.safetensors"
+    write_zeros(theirs, {"LeNet/conv1/weights": (5, 5, 1, 32), "LeNet/conv1/biases": (32,),
+                         "LeNet/fc4/weights": (1024, 10), "LeNet/fc4/biases": (10,)})
+    tuned, said = runs("--checkpoint_path", theirs, "--checkpoint_exclude_scopes=LeNet/fc4",
+                       "--trainable_scopes=LeNet/fc4", "--save_checkpoints_steps", "1", "--stop_at_step=3")
+    check("by the file's names", re.search(r"^loaded +2$", said, re.M), said)
+    first, last = (f"{tuned}/checkpoint-000000000{k}.safetensors" for k in (1, 3))
+    check("too", kept(first, tuned) == {"fc4.fc.weight", "fc4.fc.bias"}, kept(first, tuned))
+    check("no such scope", "no weight" in runs("--trainable_scopes=InceptionV3", expect=1)[1])
+    check("one way to name it", "only one" in runs("--checkpoint_path", out, "--model_dir", out, expect=2)[1])
+
+
+def kept(file, folder):
+    """The weights of a checkpoint that are not those of the latest one in the folder."""
+    data = [open(path, "rb").read() for path in (file, folder + "/checkpoint-0000000003.safetensors")]
+    size = [struct.unpack("<Q", d[:8])[0] for d in data]
+    entries = [json.loads(d[8:8 + n]) for d, n in zip(data, size)]
+
+    def of(k, name):
+        begin, end = entries[k][name]["data_offsets"]
+        return data[k][8 + size[k] + begin:8 + size[k] + end]
+    return {name[4:] for name in entries[0] if name.startswith("net/") and of(0, name) != of(1, name)}
+
+
+def smoke(runs):
+    said = run("--smoke", "--model_name", "cifarnet", "--batch_size", "256", "--stop_at_step=1000", "--decay_scheme",
+               "luong5", "--output_dir", runs.at + "/smoke")
+    check("a few steps", sorted(logged(runs.at + "/smoke", "loss")) == list(range(1, 13)), said)
+    check("that fail unless the loss falls", "did not fall" in run("--smoke", "--model_name", "cifarnet", "--learning_rate",
+                                                                   "1e-9", "--output_dir", runs.at + "/flat", expect=1))
+
+
 def resumed(runs):
     words = ["--dataset_name", "mnist", "--dataset_dir", runs.data, "--model_name", "lenet", "--num_classes", "10",
              "--batch_size", "8", "--no-use_fp16", "--stop_at_step", "14", "--save_checkpoints_steps", "3"]
@@ -349,7 +439,7 @@ def resumed(runs):
 with tempfile.TemporaryDirectory() as at:
     make_sets(at + "/data")
     runs = Runs(at + "/runs", at + "/data")
-    for part in (data, changes, rates, statistics, told, halves, machines, threads, weights, resumed):
+    for part in (data, changes, rates, statistics, told, halves, machines, threads, weights, published, slim, smoke, resumed):
         part(runs)
     check("help has groups", all(f"\n{title}:\n" in run("--help") for title in ("the data set", "the optimizer")))
     run("--nonsense", expect=2)

@@ -1,13 +1,17 @@
 /* classify.c - egret-classify: any net of the library on any data set, everything else by flags. */
+#define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "../common/logits.h"
 #include "optimizers.h"
 #include "restore.h"
 #include "sets.h"
 #include "tell.h"
+
+enum { SMOKE_BATCH = 4, SMOKE_STEPS = 12, SMOKE_SIDE = 128 };
 
 /* What a run is made of. */
 typedef struct job {
@@ -17,6 +21,7 @@ typedef struct job {
     const char *recipe;
     int64_t side, channels;
     eg_module *net;
+    eg_tensors *names; /* what the file calls the weights, as texts; NULL: there is no file */
     eg_optim *optim;
     eg_dataset *others; /* to judge by */
     eg_metrics *metrics;
@@ -40,7 +45,10 @@ static eg_status open_net(job *j)
     }
     j->side = o->image_size ? o->image_size : info.side;
     j->channels = info.channels;
-    j->recipe = o->preprocessing_name ? o->preprocessing_name : info.preprocessing;
+    j->recipe = o->preprocessing_name ? sets_recipe(o->preprocessing_name) : info.preprocessing;
+    if (!j->recipe) {
+        return eg_last_error()->code;
+    }
     j->net = eg_run_module(j->run, "net", make_net(o, &info));
     return eg_run_status(j->run);
 }
@@ -132,7 +140,7 @@ static eg_status train(job *j)
         {
             eg_tape tape = eg_tape_open();
             eg_logits l = eg_model_forward(j->net, sample[0]);
-            eg_tensor *loss = logits_loss(l, sample[1]);
+            eg_tensor *loss = logits_loss(l, sample[1], j->o->label_smoothing);
             eg_run_minimize(run, j->optim, tape, loss);
             eg_tensor *right = eg_eq(eg_argmax(eg_detach(l.logits), .axes = EG_AXES(1)), sample[1]);
             eg_run_note(run, EG_RUN_VALUE("loss", loss), EG_RUN_VALUE("accuracy", eg_mean(eg_cast(right, EG_F32))),
@@ -145,7 +153,19 @@ static eg_status train(job *j)
         }
     }
     eg_run_plot(run, "loss.png", j->o->model_name, "loss");
-    return eg_run_plot(run, "accuracy.png", j->o->model_name, "accuracy, valid/accuracy");
+    eg_run_plot(run, "accuracy.png", j->o->model_name, "accuracy, valid/accuracy");
+    return eg_run_check_fell(run, "loss", 0.98);
+}
+
+static void free_names(void *names)
+{
+    eg_tensors_free(names);
+}
+
+/* Of an epoch, for what is counted in epochs. */
+static int64_t examples_of(const job *j)
+{
+    return j->of->train_size ? j->of->train_size : j->o->num_sample_per_epoch;
 }
 
 static eg_status learn(job *j)
@@ -160,9 +180,12 @@ static eg_status learn(job *j)
     eg_run_scaling(run, &scaling);
     eg_run_train_on(run, batches(j, true));
     if (!eg_run_status(run) && strcmp(o->task_type, "finetune") == 0) {
-        eg_run_heed(run, restore_weights(run, o, j->net));
+        j->names = eg_tensors_new();
+        eg_run_heed(run, eg_run_own(run, j->names, free_names));
+        eg_run_heed(run, eg_run_status(run) ? EG_OK : restore_weights(run, o, j->net, j->names));
     }
-    j->optim = eg_run_status(run) ? NULL : eg_run_optim(run, "optimizer", optimizer_new(o, j->net));
+    j->optim =
+        eg_run_status(run) ? NULL : eg_run_optim(run, "optimizer", optimizer_new(o, j->net, examples_of(j), j->names));
     if (!eg_run_status(run)) {
         eg_run_heed(run, tell_model(run, o, j->net, j->channels, j->side, j->optim));
     }
@@ -178,27 +201,62 @@ static eg_status work(eg_run *run, void *user)
     if (mistake) {
         return eg_run_refuse(run, "%s", mistake);
     }
-    j.of = sets_find(j.o->dataset_name);
+    j.of = sets_find(j.o);
     if (!j.of) {
         return eg_last_error()->code;
     }
     if (j.of->parse && !j.o->dataset_dir) {
-        return eg_run_refuse(run, "--dataset_name %s needs --dataset_dir; egret-convert makes one", j.of->name);
+        return eg_run_refuse(run, "--dataset_name %s needs --dataset_dir; egret-convert makes one", j.o->dataset_name);
     }
     eg_status st = open_net(&j);
     return st ? st : strcmp(j.o->task_type, "evaluate") == 0 ? evaluate(&j) : learn(&j);
 }
 
+/* A checkpoint by its path, or a folder of some: TF-Slim's --checkpoint_path. */
+static void settle_checkpoint(options *o)
+{
+    struct stat info;
+    if (!o->checkpoint_path || o->model_dir || o->ckpt_file_name) {
+        return;
+    }
+    bool folder = stat(o->checkpoint_path, &info) == 0 && S_ISDIR(info.st_mode);
+    o->model_dir = folder ? o->checkpoint_path : NULL;
+    o->ckpt_file_name = folder ? NULL : o->checkpoint_path;
+    o->checkpoint_path = NULL;
+    o->task_type = strcmp(o->task_type, "pretrain") == 0 ? "finetune" : o->task_type;
+    o->restore_statistics = true;
+}
+
+static int64_t at_most(int64_t number, int64_t most)
+{
+    return number < most ? number : most;
+}
+
+/* A few steps of a few images; of one where images are large. */
+static void settle_smoke(options *o)
+{
+    const int64_t side = o->image_size ? o->image_size : eg_model_find(o->model_name).side;
+    o->batch_size = at_most(o->batch_size, side > SMOKE_SIDE ? 1 : SMOKE_BATCH);
+    o->stop_at_step = at_most(o->stop_at_step, SMOKE_STEPS);
+    o->shuffle_buffer_size = at_most(o->shuffle_buffer_size, 64);
+    o->max_num_batches = o->max_num_batches ? at_most(o->max_num_batches, 2) : 2;
+    o->decay_scheme = NULL; /* there are too few steps to decay in */
+    eg_clear_error();       /* open_net reports a name that is not known */
+}
+
 /* What the seed calls otherwise. */
 static void settle(eg_run_settings *s, void *user)
 {
-    const options *o = user;
+    options *o = user;
+    settle_checkpoint(o);
+    if (s->smoke) {
+        settle_smoke(o);
+    }
     s->epochs = o->num_epochs;
     s->batch = o->batch_size;
     s->steps = options_hook(o, "StopAtStepHook") ? o->stop_at_step : 0;
     s->save_every = options_hook(o, "CheckpointSaverHook") ? o->save_checkpoints_steps : 0;
     s->out = o->output_dir;
-    s->threads = o->intra_op_parallelism_threads;
     s->precision = o->use_fp16 ? "f16" : s->precision;
     s->zero = !o->enable_paisoar && !s->zero ? 1 : s->zero;
 }
@@ -211,6 +269,6 @@ int main(int argc, char **argv)
     return eg_run_main(argc, argv, work, &o, .name = "egret-classify",
                        .about = "Trains a net of the library on labelled images, from nothing or from another net's "
                                 "weights, or judges one.",
-                       .flags = flags, .flag_count = count,
-                       .without = "data epochs batch steps save-every out threads smoke", .settle = settle);
+                       .flags = flags, .flag_count = count, .without = "data epochs batch steps save-every out",
+                       .settle = settle, .aliases = options_aliases, .alias_count = options_alias_count);
 }

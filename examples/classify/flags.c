@@ -1,6 +1,7 @@
 /* flags.c - the flags of egret-classify, and what follows from several of them. */
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "options.h"
 
@@ -11,19 +12,23 @@ int options_flags(options *o, eg_flag *rows)
     const eg_flag all[] = {
         EG_FLAG_GROUP("the data set"),
         EG_FLAG_TEXT("dataset_name", &o->dataset_name, "mock", "NAME",
-                     "mock (made up), mnist, cifar10, flowers, or one of the program's own"),
+                     "mock (made up), mnist, cifar10, flowers, imagenet, or any name with --train_files, --eval_files"),
         EG_FLAG_TEXT("dataset_dir", &o->dataset_dir, NULL, "DIR", "folder with its TFRecord files"),
         EG_FLAG_INTEGER("num_sample_per_epoch", &o->num_sample_per_epoch, "1000000", 1, 1000000000000,
                         "examples the lines of the log count as an epoch"),
         EG_FLAG_INTEGER("num_classes", &o->num_classes, "100", 1, 1000000, "outputs of the net"),
         EG_FLAG_TEXT("train_files", &o->train_files, NULL, "FILES",
                      "files in --dataset_dir, between commas, instead of the data set's own; patterns are fine"),
+        EG_FLAG_TEXT("eval_files", &o->eval_files, NULL, "FILES", "the same of the files to judge by"),
+        EG_FLAG_TEXT("dataset_split_name", &o->dataset_split_name, NULL, "NAME",
+                     "train: learn from, or judge by, the training files; another name: the others; without it as the "
+                     "task asks for"),
         EG_FLAG_INTEGER("labels_offset", &o->labels_offset, "0", -1000, 1000, "subtracted from labels"),
         EG_FLAG_INTEGER("mock_batches", &o->mock_batches, "80", 1, 1000000, "mock: batches there are"),
 
         EG_FLAG_GROUP("input"),
         EG_FLAG_TEXT("preprocessing_name", &o->preprocessing_name, NULL, "NAME",
-                     "what images go through; without it what the model's do"),
+                     "what images go through, a recipe's or a net's name; without it what the model's do"),
         EG_FLAG_INTEGER("shuffle_buffer_size", &o->shuffle_buffer_size, "1024", 1, 100000000,
                         "examples of which the next one is drawn"),
         EG_FLAG_INTEGER("num_parallel_batches", &o->num_parallel_batches, "8", 1, 1024,
@@ -48,10 +53,17 @@ int options_flags(options *o, eg_flag *rows)
         EG_FLAG_TEXT("ckpt_file_name", &o->ckpt_file_name, NULL, "FILE",
                      "what finetune begins with and evaluate judges: a checkpoint or a file of weights; without it "
                      "the latest checkpoint of --model_dir"),
+        EG_FLAG_TEXT(
+            "checkpoint_path", &o->checkpoint_path, NULL, "FILE",
+            "the same by its path, or a folder of checkpoints; then pretrain is finetune, with what norms have "
+            "seen"),
         EG_FLAG_TEXT("prefix_map", &o->prefix_map, NULL, "OLD:NEW",
                      "finetune: names that begin so in the file begin so in the net; several between commas"),
         EG_FLAG_TEXT("checkpoint_exclude_scopes", &o->checkpoint_exclude_scopes, NULL, "NAMES",
-                     "finetune: weights whose names begin so, between commas, stay as they are made"),
+                     "finetune: weights whose names, here or in the file, begin so, between commas, stay as they are "
+                     "made"),
+        EG_FLAG_TEXT("trainable_scopes", &o->trainable_scopes, NULL, "NAMES",
+                     "only weights whose names begin so, between commas, learn"),
         EG_FLAG_BOOL("restore_statistics", &o->restore_statistics, "false",
                      "finetune: also what norms have seen, not what learns alone"),
 
@@ -60,13 +72,16 @@ int options_flags(options *o, eg_flag *rows)
         EG_FLAG_INTEGER("warmup_steps", &o->warmup_steps, "0", 0, 1000000000, "steps until it is reached"),
         EG_FLAG_TEXT("warmup_scheme", &o->warmup_scheme, "t2t", "NAME",
                      "t2t begins with a hundredth of it; with another name there is no warm-up"),
-        EG_FLAG_CHOICE("decay_scheme", &o->decay_scheme, "none", "none|luong234|luong5|luong10",
+        EG_FLAG_CHOICE("decay_scheme", &o->decay_scheme, NULL, "none|luong234|luong5|luong10",
                        "when it decays: from 2/3 of the steps 4 times, from 1/2 5 or 10 times"),
         EG_FLAG_REAL("learning_rate_decay_factor", &o->learning_rate_decay_factor, "0.94", 1e-6, 1,
                      "exponential: what it is multiplied by each time"),
         EG_FLAG_CHOICE("learning_rate_decay_type", &o->learning_rate_decay_type, "exponential",
                        "fixed|exponential|polynomial",
                        "not, without a warm-up either; in stairs; straight down within one of these times"),
+        EG_FLAG_REAL("num_epochs_per_decay", &o->num_epochs_per_decay, "0", 0, 1e9,
+                     "decay every so many epochs from the beginning, as TF-Slim does; 0: by --decay_scheme"),
+        EG_FLAG_REAL("label_smoothing", &o->label_smoothing, "0", 0, 1, "share of each target spread over all classes"),
         EG_FLAG_REAL("end_learning_rate", &o->end_learning_rate, "1e-4", 0, 1000, "polynomial: where it ends"),
 
         EG_FLAG_GROUP("the optimizer"),
@@ -94,6 +109,8 @@ int options_flags(options *o, eg_flag *rows)
                         "steps from line to line"),
         EG_FLAG_INTEGER("evaluate_every_n_epochs", &o->evaluate_every_n_epochs, "0", 0, 1000000,
                         "judge by the data set's other files behind so many epochs, and keep the best; 0: never"),
+        EG_FLAG_INTEGER("max_num_batches", &o->max_num_batches, "0", 0, 1000000000,
+                        "judge by so many batches; 0: by all"),
         EG_FLAG_INTEGER("profile_every_n_iters", &o->profile_every_n_iters, "0", 0, 1000000000,
                         "a timeline of every so many-th step; 0: none"),
         EG_FLAG_INTEGER("profile_at_task", &o->profile_at_task, "0", 0, 100000, "the worker that writes them"),
@@ -115,22 +132,39 @@ int options_flags(options *o, eg_flag *rows)
                      "it begins so, doubles after 1000 good steps and is halved by a bad one"),
         EG_FLAG_BOOL("enable_paisoar", &o->enable_paisoar, "true",
                      "several machines: average gradients all to all; else states are shared out among them"),
-        EG_FLAG_TEXT("protocol", &o->protocol, "grpc", "NAME", "several machines: how they talk"),
         EG_FLAG_TEXT("worker_hosts", &o->worker_hosts, NULL, "HOSTS", "several machines: host:port, between commas"),
+        EG_FLAG_TEXT("job_name", &o->job_name, NULL, "NAME", "several machines: what this one does"),
         EG_FLAG_INTEGER("task_index", &o->task_index, "0", 0, 100000, "which of them this is"),
-        EG_FLAG_INTEGER("intra_op_parallelism_threads", &o->intra_op_parallelism_threads, "0", 0, 1024,
-                        "threads of an op; 0: one per processor"),
     };
     _Static_assert(EG_FLAG_COUNT(all) <= OPTIONS_FLAGS, "OPTIONS_FLAGS is too small");
     memcpy(rows, all, sizeof all);
     return EG_FLAG_COUNT(all);
 }
 
-/* Whether the word is one of those between commas. */
+/* The next word between commas without the blanks around it, and its length; NULL: there is none. */
+static const char *next_word(const char **list, size_t *length)
+{
+    const char *word = *list;
+    if (!word) {
+        return NULL;
+    }
+    size_t all = strcspn(word, ",");
+    *list = word[all] ? word + all + 1 : NULL;
+    size_t blanks = strspn(word, " ");
+    *length = blanks < all ? all - blanks : 0;
+    word += blanks < all ? blanks : all;
+    while (*length && word[*length - 1] == ' ') {
+        (*length)--;
+    }
+    return word;
+}
+
+/* Whether the word is one of those between commas, in any case. */
 static bool is_listed(const char *list, const char *word, size_t length)
 {
-    for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
-        if (strcspn(at, ",") == length && memcmp(at, word, length) == 0) {
+    size_t n;
+    for (const char *at; (at = next_word(&list, &n));) {
+        if (n == length && strncasecmp(at, word, length) == 0) {
             return true;
         }
     }
@@ -142,15 +176,27 @@ bool options_hook(const options *o, const char *name)
     return is_listed(o->hooks, name, strlen(name));
 }
 
+bool options_begins(const char *scopes, const char *name)
+{
+    size_t length;
+    for (const char *at; (at = next_word(&scopes, &length));) {
+        if (length && strncmp(name, at, length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* ---- the rate ---- */
 
 /* Into how many periods of equal length the decay falls; 0: there is none. */
 static int64_t decays(const options *o)
 {
-    return strcmp(o->decay_scheme, "luong234") == 0  ? 4
-           : strcmp(o->decay_scheme, "luong5") == 0  ? 5
-           : strcmp(o->decay_scheme, "luong10") == 0 ? 10
-                                                     : 0;
+    const char *scheme = o->decay_scheme ? o->decay_scheme : "none";
+    return strcmp(scheme, "luong234") == 0  ? 4
+           : strcmp(scheme, "luong5") == 0  ? 5
+           : strcmp(scheme, "luong10") == 0 ? 10
+                                            : 0;
 }
 
 static int64_t decay_start(const options *o)
@@ -158,7 +204,14 @@ static int64_t decay_start(const options *o)
     return decays(o) == 4 ? 2 * o->stop_at_step / 3 : o->stop_at_step / 2;
 }
 
-eg_schedule options_schedule(const options *o)
+/* TF-Slim's: the steps of so many epochs, cut to a whole number. */
+static int64_t steps_per_decay(const options *o, int64_t examples)
+{
+    int64_t steps = (int64_t)((double)examples / (double)o->batch_size * o->num_epochs_per_decay);
+    return steps > 0 ? steps : 1;
+}
+
+eg_schedule options_schedule(const options *o, int64_t examples)
 {
     eg_schedule plan = EG_SCHEDULE(.kind = EG_RATE_FIXED, .lr = o->learning_rate);
     if (strcmp(o->learning_rate_decay_type, "fixed") == 0) {
@@ -168,7 +221,13 @@ eg_schedule options_schedule(const options *o)
         plan.warm_up = o->warmup_steps;
         plan.warm_up_kind = EG_WARM_UP_T2T;
     }
-    if (decays(o) && strcmp(o->learning_rate_decay_type, "polynomial") == 0) {
+    if (o->num_epochs_per_decay > 0) {
+        bool stairs = strcmp(o->learning_rate_decay_type, "polynomial") != 0;
+        plan.kind = stairs ? EG_RATE_STEP : EG_RATE_POLYNOMIAL;
+        plan.steps = steps_per_decay(o, examples);
+        plan.factor = stairs ? o->learning_rate_decay_factor : 0;
+        plan.end = stairs ? 0 : o->end_learning_rate;
+    } else if (decays(o) && strcmp(o->learning_rate_decay_type, "polynomial") == 0) {
         plan.kind = EG_RATE_POLYNOMIAL;
         plan.start = decay_start(o);
         plan.steps = (o->stop_at_step - plan.start) / decays(o);
@@ -192,18 +251,25 @@ const char *options_mistake(const options *o, int ranks)
                  (long long)o->stop_at_step);
         return words;
     }
-    for (const char *at = o->hooks; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
-        size_t length = strcspn(at, ",");
+    size_t length;
+    const char *hooks = o->hooks;
+    for (const char *at; (at = next_word(&hooks, &length));) {
         if (!is_listed(HOOKS, at, length)) {
             snprintf(words, sizeof words, "--hooks are of %s, not '%.*s'", HOOKS, (int)length, at);
             return words;
         }
     }
+    if (o->checkpoint_path && (o->model_dir || o->ckpt_file_name)) {
+        return "of --checkpoint_path and --model_dir with --ckpt_file_name only one can be";
+    }
+    if (decays(o) && o->num_epochs_per_decay > 0) {
+        return "of --decay_scheme and --num_epochs_per_decay only one can be";
+    }
     if (o->worker_hosts && strchr(o->worker_hosts, ',') && ranks == 1) {
         return "--worker_hosts names several machines: mpirun --host starts the program on all of them";
     }
-    if (ranks > 1 && strcmp(o->protocol, "grpc") != 0) {
-        return "--protocol: how ranks talk to each other is said to mpirun";
+    if (o->job_name && strcasecmp(o->job_name, "ps") == 0) {
+        return "--job_name ps: there are no servers, all processes train";
     }
     if (o->task_index > 0) {
         return "--task_index is what mpirun says of each of them; here it is 0";

@@ -1,6 +1,7 @@
 /* optimizers.c - see optimizers.h. Formulas are TensorFlow's where it and PyTorch differ. */
 #include "optimizers.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* An option whose 0 is meant. */
@@ -65,15 +66,57 @@ static const struct {
     {"adadelta", adadelta}, {"adagrad", adagrad},   {"adam", adam}, {"adamweightdecay", adam_weight_decay},
     {"ftrl", ftrl},         {"momentum", momentum}, {"sgd", sgd},   {"rmsprop", rmsprop}};
 
-eg_optim *optimizer_new(const options *o, eg_module *net)
+/* ---- parameters ---- */
+
+/* Whether --trainable_scopes names it, by its name here or in the file. */
+static bool is_trained(const options *o, const char *name, const eg_tensors *names)
 {
-    eg_optim *made = NULL;
+    const char *theirs = names ? eg_tensors_text(names, name) : NULL;
+    return options_begins(o->trainable_scopes, name) || (theirs && options_begins(o->trainable_scopes, theirs));
+}
+
+static eg_optim *make(const options *o, eg_parameters p)
+{
     for (size_t i = 0; i < sizeof optimizers / sizeof *optimizers; i++) {
         if (strcmp(optimizers[i].name, o->optimizer) == 0) {
-            made = optimizers[i].make(o, eg_module_parameters(net));
+            return optimizers[i].make(o, p);
         }
     }
-    eg_schedule plan = options_schedule(o);
+    return NULL;
+}
+
+/* Of those that --trainable_scopes names. */
+static eg_optim *make_of_some(const options *o, eg_parameters all, const eg_tensors *names)
+{
+    eg_tensor **tensors = calloc((size_t)all.count + 1, sizeof *tensors);
+    const char **called = calloc((size_t)all.count + 1, sizeof *called);
+    eg_parameters some = {.tensors = tensors, .names = called};
+    eg_optim *made = NULL;
+    for (int i = 0; i < all.count && tensors && called; i++) {
+        if (is_trained(o, all.names[i], names)) {
+            tensors[some.count] = all.tensors[i];
+            called[some.count++] = all.names[i];
+        }
+    }
+    if (!tensors || !called) {
+        eg_fail(EG_ENOMEM, "classify", "out of memory");
+    } else if (!some.count) {
+        eg_failf(EG_EINDEX, "classify",
+                 "--trainable_scopes %.200s: no weight has such a name; --print_model_statistics lists them",
+                 o->trainable_scopes);
+    } else {
+        made = make(o, some);
+    }
+    free(tensors);
+    free(called);
+    return made;
+}
+
+eg_optim *optimizer_new(const options *o, eg_module *net, int64_t examples, const eg_tensors *names)
+{
+    eg_parameters all = eg_module_parameters(net);
+    eg_optim *made = o->trainable_scopes ? make_of_some(o, all, names) : make(o, all);
+    eg_schedule plan = options_schedule(o, examples);
     eg_status st = made ? eg_optim_follow(made, &plan) : eg_last_error()->code;
     st = st ? st : eg_optim_group(made, .max_axes = 1);
     st = st ? st : eg_optim_clip_norm(made, o->max_gradient_norm);

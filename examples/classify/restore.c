@@ -41,18 +41,6 @@ static eg_tensors *open_file(const eg_run *run, const options *o)
     return eg_tensors_open(path.text);
 }
 
-/* Whether a name begins with one of those between commas. */
-static bool is_excluded(const char *scopes, const char *name)
-{
-    for (const char *at = scopes; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
-        size_t length = strcspn(at, ",");
-        if (length && strncmp(name, at, length) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* A name of the net as the file has it: what --prefix_map says the other way round. */
 static void rename_back(const char *map, const char *name, char *to, size_t size)
 {
@@ -108,16 +96,20 @@ static source open_source(const eg_run *run, const options *o, const eg_tensors 
 }
 
 /* What the file has of the net, under the net's names, with a text that is the file's. */
-static eg_status take(const options *o, const eg_tensors *state, const source *from, eg_tensors *taken)
+static eg_status take(const options *o, const eg_tensors *state, const source *from, eg_tensors *taken,
+                      eg_tensors *names)
 {
     eg_status st = EG_OK;
     for (int64_t i = 0; i < eg_tensors_count(state) && !st; i++) {
         const char *name = eg_tensors_name(state, i);
         char theirs[400];
         rename_back(o->prefix_map, name, theirs, sizeof theirs);
-        eg_tensor *found = is_excluded(o->checkpoint_exclude_scopes, name) ? NULL : find(from->tensors, theirs);
-        if (found) {
-            const char *before = from->renamed ? eg_tensors_text(from->tensors, theirs) : theirs;
+        eg_tensor *found = find(from->tensors, theirs);
+        const char *before = found && from->renamed ? eg_tensors_text(from->tensors, theirs) : theirs;
+        bool excluded = options_begins(o->checkpoint_exclude_scopes, name) ||
+                        (before && options_begins(o->checkpoint_exclude_scopes, before));
+        st = found && before && names ? eg_tensors_set_text(names, name, before) : EG_OK;
+        if (found && !excluded && !st) {
             st = eg_tensors_set(taken, name, found);
             st = st ? st : eg_tensors_set_text(taken, name, before);
         }
@@ -126,12 +118,12 @@ static eg_status take(const options *o, const eg_tensors *state, const source *f
 }
 
 /* All of the file that the net has, or what learns alone, tells what became of it. */
-static eg_status restore(eg_run *run, const options *o, eg_module *net, eg_load_options how)
+static eg_status restore(eg_run *run, const options *o, eg_module *net, eg_load_options how, eg_tensors *names)
 {
     eg_load_report *report = NULL;
     eg_tensors *taken = eg_tensors_new(), *state = eg_module_state(net);
     source from = open_source(run, o, state);
-    eg_status st = from.tensors && taken && state ? take(o, state, &from, taken) : eg_last_error()->code;
+    eg_status st = from.tensors && taken && state ? take(o, state, &from, taken, names) : eg_last_error()->code;
     how.size = sizeof how;
     how.report = &report;
     st = st ? st : eg_module_load_state_with(net, taken, &how);
@@ -145,10 +137,10 @@ static eg_status restore(eg_run *run, const options *o, eg_module *net, eg_load_
     return st;
 }
 
-eg_status restore_weights(eg_run *run, const options *o, eg_module *net)
+eg_status restore_weights(eg_run *run, const options *o, eg_module *net, eg_tensors *names)
 {
     const eg_load_options how = {.allow_missing = true, .trainable_only = !o->restore_statistics};
-    eg_status st = restore(run, o, net, how);
+    eg_status st = restore(run, o, net, how, names);
     if (st == EG_ESHAPE) {
         const eg_error why = *eg_last_error();
         return eg_failf(st, op, "%s; --checkpoint_exclude_scopes leaves it out", why.message);
@@ -160,5 +152,5 @@ eg_status restore_all(eg_run *run, const options *o, eg_module *net)
 {
     options all = *o;
     all.prefix_map = all.checkpoint_exclude_scopes = NULL;
-    return restore(run, &all, net, (eg_load_options){.allow_missing = false}); /* names what is missing */
+    return restore(run, &all, net, (eg_load_options){.allow_missing = false}, NULL); /* names what is missing */
 }

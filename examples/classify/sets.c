@@ -4,8 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include <egret/data/preprocess.h>
+#include <egret/models.h>
 
 /* ---- the table ---- */
 
@@ -26,19 +28,43 @@ static const set sets[] = {
     {"mnist", 10, 1, 60000, 10000, "mnist_train.tfrecord", "mnist_test.tfrecord", parse_example},
     {"cifar10", 10, 3, 50000, 10000, "cifar10_train.tfrecord", "cifar10_test.tfrecord", parse_example},
     {"flowers", 5, 3, 3320, 350, "flowers_train_*.tfrecord", "flowers_validation_*.tfrecord", parse_example},
+    {"imagenet", 1001, 3, 1281167, 50000, "train-*", "validation-*", parse_example},
 };
 
-const set *sets_find(const char *name)
+/* A set of any other name, whose files are those of the flags. */
+static const set other = {.name = "other", .classes = 0, .channels = 3, .parse = parse_example};
+
+const set *sets_find(const options *o)
 {
     char names[256] = "";
+    const char *name = o->dataset_name;
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
-        if (strcmp(sets[i].name, name) == 0) {
+        if (strcasecmp(sets[i].name, name) == 0) {
             return &sets[i];
         }
         snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i ? ", " : "", sets[i].name);
     }
-    eg_failf(EG_EINDEX, "classify", "--dataset_name is one of %s, not '%.60s'", names, name);
+    if (o->train_files || o->eval_files) {
+        return &other;
+    }
+    eg_failf(EG_EINDEX, "classify", "--dataset_name is one of %s, or any name with --train_files, not '%.60s'", names,
+             name);
     return NULL;
+}
+
+const char *sets_recipe(const char *name)
+{
+    for (int i = 0; i < eg_preprocess_count(); i++) {
+        if (strcmp(eg_preprocess_at(i).name, name) == 0) {
+            return name;
+        }
+    }
+    for (int i = 0; i < eg_model_count(); i++) {
+        if (strcmp(eg_model_at(i).name, name) == 0) {
+            return eg_model_at(i).preprocessing;
+        }
+    }
+    return eg_preprocess_find(name).name; /* NULL, with a message */
 }
 
 /* ---- records ---- */
@@ -96,11 +122,27 @@ static eg_status make_up(int64_t index, eg_tensor **sample, int *n, void *user)
 
 /* ---- batches ---- */
 
+/* Those of the split: what the task asks for, or --dataset_split_name. */
+static const char *files_of(const set *s, const options *o, bool train)
+{
+    bool judges = strcmp(o->task_type, "evaluate") == 0;
+    if (o->dataset_split_name && train != judges) {
+        train = strcasecmp(o->dataset_split_name, "train") == 0;
+    }
+    const char *given = train ? o->train_files : o->eval_files;
+    return given ? given : train ? s->train_files : s->test_files;
+}
+
 static eg_dataset *source(const set *s, const options *o, way *w, bool train)
 {
-    const char *files = train && o->train_files ? o->train_files : train ? s->train_files : s->test_files;
+    const char *files = files_of(s, o, train);
     if (!s->parse) {
         return eg_dataset_from(make_up, o->mock_batches * o->batch_size, w, NULL);
+    }
+    if (!files) {
+        eg_failf(EG_EINVAL, "classify", "--dataset_name %s: --train_files and --eval_files name its files",
+                 o->dataset_name);
+        return NULL;
     }
     eg_dataset *all = records(o->dataset_dir, files);
     return o->datasets_use_caching ? eg_dataset_cache(all) : all;
@@ -128,5 +170,6 @@ eg_dataset *sets_batches(eg_run *run, const set *s, const options *o, const char
                            .ahead = ahead < 65535 ? ahead : 65535, .seed = seed);
     }
     d = eg_dataset_batch(d, o->batch_size);
+    d = !train && o->max_num_batches ? eg_dataset_take(d, o->max_num_batches) : d;
     return o->prefetch_buffer_size ? eg_dataset_prefetch(d, o->prefetch_buffer_size) : d;
 }

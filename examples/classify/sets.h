@@ -14,8 +14,11 @@ typedef struct set {
     eg_status (*parse)(eg_tensor *record, eg_tensor **image, eg_tensor **label);
 } set;
 
-/* The row of that name; NULL, and words, if there is none. */
-const set *sets_find(const char *name);
+/* The row of --dataset_name, or one of the files that are named; NULL, and words, if there is none. */
+const set *sets_find(const options *o);
+
+/* The recipe of that name, or that of a net of that name; NULL, and words, if there is none. */
+const char *sets_recipe(const char *name);
 
 /* Batches of images, f32 [N, C, side, side], and labels, i64 [N]: to train with, shuffled and distorted, or to judge
  * by. `recipe` of preprocess.h; channels of the net. NULL after a failure. */

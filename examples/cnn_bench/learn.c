@@ -101,7 +101,7 @@ static eg_tensor *learn(bench *b, eg_tensor *const *sample)
     eg_run_heed(b->run, eg_optim_set_rate(b->optim, rates_at(&b->plan, eg_run_step(b->run) - 1)));
     eg_tape tape = eg_tape_open();
     eg_logits l = eg_model_forward(b->net, sample[0]);
-    eg_tensor *base = logits_loss(l, sample[1]), *loss = on_tape ? eg_add(base, decay_term(b)) : base;
+    eg_tensor *base = logits_loss(l, sample[1], 0), *loss = on_tape ? eg_add(base, decay_term(b)) : base;
     eg_run_minimize(b->run, b->optim, tape, loss);
     if (eg_run_status(b->run)) {
         return NULL;

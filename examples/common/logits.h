@@ -5,7 +5,8 @@
 #include <egret/egret.h>
 #include <egret/models.h>
 
-/* Mean cross entropy in single precision, and 0.4 of that of the logits in the middle where the net has any. */
-eg_tensor *logits_loss(eg_logits l, eg_tensor *labels);
+/* Mean cross entropy in single precision, and 0.4 of that of the auxiliary logits where the net has any, with this
+ * share of label smoothing. */
+eg_tensor *logits_loss(eg_logits l, eg_tensor *labels, double smoothing);
 
 #endif
