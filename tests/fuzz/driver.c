@@ -1,6 +1,7 @@
 /* driver.c - runs a fuzz target without a fuzzer: every file of the folders given, and mutations of it that
- * are the same on every run. With clang the targets also build alone:
- *   clang -fsanitize=fuzzer,address,undefined -I. -Iinclude tests/fuzz/npy.c build/libegret.a -lm */
+ * are the same on every run with the same --seed=N (default 1); --mutations=N of each file (default 3000). With clang
+ * the targets also build alone: clang -fsanitize=fuzzer,address,undefined -I. -Iinclude tests/fuzz/npy.c
+ * build/libegret.a -lm */
 #define _POSIX_C_SOURCE 200809L
 #include <dirent.h>
 #include <stdint.h>
@@ -10,9 +11,10 @@
 
 #include "tests/fuzz/fuzz.h"
 
-enum { MOST = 1 << 16, MUTATIONS = 3000 };
+enum { MOST = 1 << 16 };
 
 static uint64_t state = 1;
+static int mutations = 3000;
 
 static uint32_t draw(uint32_t below)
 {
@@ -62,7 +64,7 @@ static int replay(const char *path)
     size_t n = fread(seed, 1, MOST, f);
     fclose(f);
     LLVMFuzzerTestOneInput(seed, n);
-    for (int i = 0; i < MUTATIONS; i++) {
+    for (int i = 0; i < mutations; i++) {
         memcpy(work, seed, n);
         size_t m = mutate(work, n);
         /* In a block of its own size, so that a sanitizer sees every byte read too far. */
@@ -81,6 +83,14 @@ int main(int argc, char **argv)
 {
     int files = 0;
     for (int i = 1; i < argc; i++) {
+        if (!strncmp(argv[i], "--seed=", 7)) {
+            state = strtoull(argv[i] + 7, NULL, 10);
+            continue;
+        }
+        if (!strncmp(argv[i], "--mutations=", 12)) {
+            mutations = atoi(argv[i] + 12);
+            continue;
+        }
         DIR *d = opendir(argv[i]);
         for (struct dirent *e; d && (e = readdir(d));) {
             char path[600];
@@ -96,6 +106,6 @@ int main(int argc, char **argv)
             closedir(d);
         }
     }
-    printf("%d files and %d mutations of each\n%d passed, 0 failed, 0 skipped\n", files, MUTATIONS, files);
+    printf("%d files and %d mutations of each\n%d passed, 0 failed, 0 skipped\n", files, mutations, files);
     return files ? 0 : 2;
 }
