@@ -162,6 +162,12 @@ EGT(inputs_that_are_needed_are_not_left_out)
     EGT_REFUSED(RUN("Concat", 13, &none, two, NULL, two), EG_EFORMAT, "input 1");
     EGT_REFUSED(RUN("Sum", 13, &none, two, NULL, two), EG_EFORMAT, "input 1");
     EGT_REFUSED(RUN("OneHot", 11, &none, x, NULL, two), EG_EFORMAT, "input 1");
+    EGT_REFUSED(RUN("TopK", 11, &none, two), EG_EFORMAT, "has 1 inputs");
+    EGT_REFUSED(RUN("TopK", 1, &none, two), EG_EINVAL, "no k");
+    EGT_REFUSED(RUN("Unsqueeze", 13, &none, two), EG_EFORMAT, "has 1 inputs");
+    EGT_REFUSED(RUN("Unsqueeze", 11, &none, two), EG_EINVAL, "no axes");
+    EGT_REFUSED(RUN("Slice", 13, &none, two, I64(EG_SHAPE(1), 0)), EG_EFORMAT, "has 2 inputs");
+    EGT_REFUSED(RUN("Slice", 1, &none, two), EG_EINVAL, "no starts");
     EGT_CHECK(VALUES(RUN("Clip", 13, &none, F32(EG_SHAPE(1), 5), NULL, F32(EG_SCALAR, 3)), 3));
 }
 

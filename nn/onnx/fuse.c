@@ -194,15 +194,24 @@ static eg_tensor *by_output(const layer *l, eg_tensor *t)
     return fits ? eg_expand(eg_reshape(t, EG_SHAPE(-1)), EG_SHAPE(outputs)) : NULL;
 }
 
-/* w's numbers times [outputs], and the bias' too; then shifted. Either may be NULL. */
+/* w's numbers times [outputs], and the bias' too; then shifted. Either may be NULL. Halves are computed in f32. */
 static eg_status change(fuser *f, eg__onnx_node *n, const layer *l, eg_tensor *scale, eg_tensor *shift)
 {
+    const eg_dtype dtype = eg_dtype_of(l->weight);
     eg_shape line = {eg_ndim(l->weight), {1, 1, 1, 1, 1, 1, 1, 1}};
     line.dim[l->axis] = -1;
-    eg_tensor *bias = l->bias && scale ? eg_mul(l->bias, scale) : l->bias;
-    bias = bias && shift ? eg_add(bias, shift) : shift ? eg_copy(shift) : bias;
-    eg_status st = scale ? set_input(f, n, 1, eg_mul(l->weight, eg_reshape(scale, line)), -1) : EG_OK;
-    return st || !bias ? st : set_input(f, n, 2, bias, n->out[0]); /* which n will not give any more */
+    scale = scale ? eg__onnx_wide(scale) : NULL;
+    shift = shift ? eg__onnx_wide(shift) : NULL;
+    eg_tensor *bias = l->bias ? eg__onnx_wide(l->bias) : NULL;
+    bias = bias && scale ? eg_mul(bias, scale) : bias;
+    bias = bias && shift ? eg_add(bias, shift) : shift ? shift : bias;
+    eg_status st = EG_OK;
+    if (scale) {
+        eg_tensor *weight = eg_mul(eg__onnx_wide(l->weight), eg_reshape(scale, line));
+        st = set_input(f, n, 1, eg_cast(weight, dtype), -1);
+    }
+    bias = bias && !st ? eg_cast(bias, dtype) : NULL;
+    return st || !bias ? st : set_input(f, n, 2, eg_copy(bias), n->out[0]); /* which n will not give any more */
 }
 
 /* ---- rules ---------------------------------------------------------------------------------------------- */
@@ -246,6 +255,9 @@ static eg_status batch_norm(fuser *f, eg__onnx_node *n)
             return EG_OK;
         }
     }
+    for (int i = 0; i < 4; i++) {
+        t[i] = eg__onnx_wide(t[i]);
+    }
     eg_tensor *scale = eg_mul(t[0], eg_rsqrt(eg_add_scalar(t[3], float_of(n, "epsilon", 1e-5))));
     eg_tensor *shift = eg_sub(t[1], eg_mul(t[2], scale));
     const eg_status st = scale && shift ? change(f, m, &l, scale, shift) : eg_last_error()->code;
@@ -265,6 +277,7 @@ static eg_status swish(fuser *f, eg__onnx_node *n)
         n->nin = 1;
         n->op = "Swish";
         n->row = eg__onnx_find(n->op);
+        n->least = 1;
         gate->row = NULL;
         gate->nin = gate->nout = 0;
         break;

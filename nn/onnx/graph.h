@@ -42,6 +42,7 @@ typedef struct eg__onnx_attribute {
 typedef struct eg__onnx_node {
     const char *op, *domain, *name; /* name: for words, its own or that of its first output */
     int version;                    /* of the operators of its domain */
+    int least;                      /* inputs that must be there */
     const eg__onnx_row *row;        /* NULL: an operator of the user's, or a function of the model's */
     const eg_onnx_op *user;
     eg__onnx_graph *function;
@@ -138,6 +139,8 @@ struct eg__onnx_row {
 
 /* The row of an operator; NULL: unknown. */
 const eg__onnx_row *eg__onnx_find(const char *name);
+/* How many inputs it needs in a version: some have as inputs what were attributes before. */
+int eg__onnx_least(const eg__onnx_row *row, int version);
 
 /* ---- parts -------------------------------------------------------------------------------------- */
 
@@ -154,10 +157,11 @@ eg_status eg__onnx_fuse(eg__onnx_net *net);
 /* Runs the nodes of a graph whose inputs have their values. */
 eg_status eg__onnx_run_graph(eg__onnx_net *net, const eg__onnx_graph *g, eg__onnx_run_value *values);
 eg_status eg__onnx_run_node(eg__onnx_net *net, const eg__onnx_node *n, eg__onnx_run_value *values);
-/* Whether input i must be there: one of the least number, or any of an operator that takes any number. */
-static inline bool eg__onnx_is_required(const eg__onnx_row *row, int i)
+/* Whether input i of a node of a known operator must be there: one of the least number, or any of an operator that
+ * takes any number. */
+static inline bool eg__onnx_is_required(const eg__onnx_node *n, int i)
 {
-    return i < row->least || (row->most < 0 && row->least);
+    return i < n->least || (n->row->most < 0 && n->least);
 }
 /* Gives a place a value, which is kept; what it had is released. */
 eg_status eg__onnx_put(eg__onnx_run_value *v, eg_tensor *t, uint8_t type);

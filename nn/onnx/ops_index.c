@@ -233,6 +233,9 @@ eg_status eg__onnx_run_top_k(eg_onnx_call *c)
 {
     eg_tensor *values = NULL, *indices = NULL;
     const int axis = axis_of(c, -1);
+    if (c->node->version < 10 && !eg__onnx_attribute_of(c, "k", EG__ONNX_INT)) {
+        return eg__onnx_bad(c, "there is no k");
+    }
     const int64_t k = c->node->version < 10 ? eg_onnx_int(c, "k", 0) : eg__onnx_integer(c, 1, 0);
     eg_status st = axis < 0 ? eg__onnx_why()
                             : eg_topk(eg__onnx_in(c, 0), k, axis, eg_onnx_int(c, "largest", 1), &values, &indices);

@@ -97,6 +97,9 @@ eg_status eg__onnx_run_unsqueeze(eg_onnx_call *c)
     eg_tensor *x = eg__onnx_in(c, 0);
     int64_t list[EG_MAX_DIMS];
     eg_axes axes;
+    if (c->node->version < 13 && !eg__onnx_attribute_of(c, "axes", EG__ONNX_INTS)) {
+        return eg__onnx_bad(c, "there are no axes");
+    }
     const int n = eg__onnx_list(c, "axes", 1, list, EG_MAX_DIMS), ndim = eg_ndim(x) + n;
     if (n < 0 || eg__onnx_check_rank(ndim) || eg__onnx_axes(list, n, ndim, &axes)) {
         return eg__onnx_why();
@@ -214,6 +217,9 @@ eg_status eg__onnx_run_slice(eg_onnx_call *c)
               nsteps = eg__onnx_numbers(c, 4, steps, EG_MAX_DIMS);
     if (n < 0 || m < 0 || naxes < 0 || nsteps < 0) {
         return eg__onnx_why();
+    }
+    if (c->node->version < 10 && !eg__onnx_attribute_of(c, "starts", EG__ONNX_INTS)) {
+        return eg__onnx_bad(c, "there are no starts");
     }
     if (n != m || (naxes && naxes != n) || (nsteps && nsteps != n)) {
         return eg__onnx_bad(c, "starts, ends, axes and steps have different counts");

@@ -283,10 +283,11 @@ static eg_tensor *window_sums(eg_tensor *x, const window *w, double outside)
 /* With gaps between its cells a mean is a sum over a count of the same making. */
 static eg_tensor *dilated_mean(eg_tensor *x, const window *w, bool with_pads)
 {
+    eg_tensor *wide = eg__onnx_wide(x);
     eg_shape one = eg_shape_of(x);
     one.dim[0] = one.dim[1] = 1;
-    eg_tensor *cells = eg_to(eg_ones(one, eg_dtype_of(x)), eg_device_of(x));
-    return eg_div(window_sums(x, w, 0), window_sums(cells, w, with_pads));
+    eg_tensor *cells = eg_to(eg_ones(one, eg_dtype_of(wide)), eg_device_of(x));
+    return eg_cast(eg_div(window_sums(wide, w, 0), window_sums(cells, w, with_pads)), eg_dtype_of(x));
 }
 
 eg_status eg__onnx_run_average_pool(eg_onnx_call *c)

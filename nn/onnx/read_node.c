@@ -245,11 +245,12 @@ static eg_status find_operator(eg__onnx_reader *r, eg__onnx_node *n)
     if (n->row && !(n->row->flags & EG__ONNX_PREVIEW) == preview) {
         n->row = NULL;
     }
-    if (n->row && (n->nin < n->row->least || (n->row->most >= 0 && n->nin > n->row->most))) {
+    n->least = n->row ? eg__onnx_least(n->row, n->version) : 0;
+    if (n->row && (n->nin < n->least || (n->row->most >= 0 && n->nin > n->row->most))) {
         return eg_failf(EG_EFORMAT, "eg_onnx_load", "%.60s \"%.80s\" has %d inputs", n->op, n->name, n->nin);
     }
     for (int i = 0; n->row && i < n->nin; i++) {
-        if (n->in[i] < 0 && eg__onnx_is_required(n->row, i)) {
+        if (n->in[i] < 0 && eg__onnx_is_required(n, i)) {
             return eg_failf(EG_EFORMAT, "eg_onnx_load", "%.60s \"%.80s\" needs input %d, which is left out", n->op,
                             n->name, i);
         }

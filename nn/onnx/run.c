@@ -133,8 +133,8 @@ static eg_status run_user(eg_onnx_call *c)
 static eg_status check_inputs(const eg_onnx_call *c)
 {
     const eg__onnx_node *n = c->node;
-    for (int i = 0; n->row && (i < n->nin || i < n->row->least); i++) {
-        if (eg__onnx_is_required(n->row, i) && !eg__onnx_in(c, i)) {
+    for (int i = 0; n->row && (i < n->nin || i < n->least); i++) {
+        if (eg__onnx_is_required(n, i) && !eg__onnx_in(c, i)) {
             return eg_failf(EG_EINVAL, eg__onnx_op_name, "input %d is needed and has no value", i);
         }
     }

@@ -35,6 +35,21 @@ static const eg__onnx_row rows[] = {
 #undef OP
 };
 
+int eg__onnx_least(const eg__onnx_row *row, int version)
+{
+    static const struct {
+        const char *name;
+        int since, least;
+    } later[] = {{"Pad", 11, 2},  {"Reshape", 5, 2},    {"Slice", 10, 3},
+                 {"TopK", 10, 2}, {"Unsqueeze", 13, 2}, {"Upsample", 9, 2}};
+    for (int i = 0; i < EG__COUNT(later); i++) {
+        if (version >= later[i].since && !strcmp(row->name, later[i].name)) {
+            return later[i].least;
+        }
+    }
+    return row->least;
+}
+
 const eg__onnx_row *eg__onnx_find(const char *name)
 {
     for (int i = 0; i < EG__COUNT(rows); i++) {
