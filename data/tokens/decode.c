@@ -512,7 +512,9 @@ static eg_status spell(const char *op, const eg_tokenizer *t, const eg_tensor *i
         } else if (t->model.type && t->model.type[id] == EG__UNKNOWN_PIECE) {
             const eg__string *surface = &t->decode.p[0].more;
             st = add(op, to, surface->s, surface->n);
-        } else if (!is_control(t, id)) {
+        } else if (is_control(t, id)) {
+            st = add(op, to, "", 0); /* a run of bytes ends here */
+        } else {
             const eg__extent at = t->vocab.piece.p[id];
             const eg__added *a = t->added_of[id] >= 0 ? &t->added.p[t->added_of[id]] : NULL;
             /* as `tokenizers` does: a token that its normalisers change is written changed, and not known as special */

@@ -456,7 +456,7 @@ void eg__normal_sentencepiece(eg__encoder *w, const eg__step *s)
         o->n -= wide;
         w->consumed = o->at[o->n].begin;
     }
-    if (begun && s->a && s->b && o->n) {
+    if (begun && s->a && s->b) {
         eg__line_put(w, blank, wide, (eg__extent){w->consumed, w->consumed});
     }
     eg__line_end(w);

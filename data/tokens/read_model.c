@@ -1,4 +1,6 @@
 /* read_model.c - models of SentencePiece (Kudo and Richardson 2018). */
+#include <float.h>
+
 #include "data/readers/bytes.h"
 #include "data/tokens/tokens.h"
 
@@ -24,7 +26,7 @@ static eg_status take_pieces(const char *op, eg_tokenizer *t, const EgSp__Model 
     if (!m->type) {
         return st ? st : eg__no_memory(op, (int64_t)file->n_pieces);
     }
-    double least = 0, most = 0;
+    double least = 0, most = (double)FLT_MIN; /* as SentencePiece, whose largest score is not below that */
     bool any = false;
     for (size_t i = 0; i < file->n_pieces && !st; i++) {
         const int32_t type = file->pieces[i]->type;
@@ -37,7 +39,7 @@ static eg_status take_pieces(const char *op, eg_tokenizer *t, const EgSp__Model 
         m->users |= type == EG__USER_PIECE;
         if (type == EG__NORMAL_PIECE) {
             least = any && least < score ? least : score;
-            most = any && most > score ? most : score;
+            most = most > score ? most : score;
             any = true;
         }
         if (type == EG__UNKNOWN_PIECE) {
