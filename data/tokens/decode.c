@@ -313,7 +313,7 @@ static eg_status more_blanks(const char *op, eg__parts *to, const uint8_t *p, in
     return st ? st : more(op, to, p + done, n - done);
 }
 
-/* SentencePiece's: <0x..> as bytes, text for blanks, `more` for what is unknown. The text loses the blank it begins
+/* SentencePiece's: <0x..> as bytes (c), text for blanks, `more` for what is unknown. The text loses the blank it begins
  * with (a), or one from each piece as long as it is empty (b). */
 eg_status eg__decode_pieces(const char *op, const eg__step *s, const eg__parts *from, eg__parts *to)
 {
@@ -323,7 +323,7 @@ eg_status eg__decode_pieces(const char *op, const eg__step *s, const eg__parts *
     for (uint32_t i = 0; i <= from->part.n && !st; i++) {
         int64_t n = 0;
         const uint8_t *p = i < from->part.n ? part(from, i, &n) : NULL;
-        const int b = p ? byte_of(p, n) : -1;
+        const int b = p && s->c ? byte_of(p, n) : -1;
         if (b >= 0) {
             st = eg__bytes_add(&run, &(uint8_t){(uint8_t)b}, 1) ? EG_OK : eg__no_memory(op, run.n);
             continue;

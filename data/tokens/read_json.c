@@ -163,6 +163,11 @@ static eg_status padding(eg__reading *r, const eg_json *j)
     st = st ? st : eg__integer_in(r, j, "pad_to_multiple_of", 0, &r->t->pad_multiple);
     const eg_json *strategy = eg_json_get(j, "strategy");
     st = st || !eg__is_kind(strategy, EG_JSON_OBJECT) ? st : eg__integer_in(r, strategy, "Fixed", 0, &r->t->pad_length);
+    if (!st && (r->t->pad_length > EG__PAD_MOST || r->t->pad_multiple > EG__PAD_MOST)) {
+        st =
+            eg__fail(EG_EFORMAT, r->op, "texts are padded to %lld tokens, a multiple of %lld; at most %d are supported",
+                     (long long)r->t->pad_length, (long long)r->t->pad_multiple, EG__PAD_MOST);
+    }
     const char *s = st ? NULL : eg__text_in(r, j, "direction", &n, false);
     r->t->pad_front = s && !strcmp(s, "Left");
     r->t->pad = true;

@@ -93,6 +93,7 @@ static eg_status take_steps(const char *op, eg_tokenizer *t, const EgSp__Normali
     bytes->decode = eg__decode_pieces;
     bytes->a = before;
     bytes->b = s->c;
+    bytes->c = training && training->byte_fallback;
     eg_status st = eg__string_set(&bytes->text, op, mark, sizeof mark - 1);
     const char *surface = training && training->unknown_surface ? training->unknown_surface : " \xe2\x81\x87 ";
     return st ? st : eg__string_set(&bytes->more, op, surface, (int64_t)strlen(surface));

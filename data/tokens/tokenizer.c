@@ -288,7 +288,9 @@ eg_status eg__tokenizer_finish(const char *op, eg_tokenizer *t)
 eg_status eg__frame_add(const char *op, eg_tokenizer *t, bool pair, int32_t id, int32_t type)
 {
     eg__frame *f = pair ? &t->pair : &t->single;
-    eg_status st = ROOM(op, *f, (uint64_t)f->n + 1);
+    eg_status st = f->n < EG__FRAME_MOST
+                       ? ROOM(op, *f, (uint64_t)f->n + 1)
+                       : eg__fail(EG_EFORMAT, op, "more than %d special tokens around a text", EG__FRAME_MOST);
     if (!st) {
         f->p[f->n++] = (eg__frame_item){id, type};
     }

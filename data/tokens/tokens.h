@@ -313,6 +313,8 @@ typedef struct eg__frame_item {
     int32_t type;
 } eg__frame_item;
 enum { EG__TEXT_A = -1, EG__TEXT_B = -2, EG__IDS_MOST = 1 << 24 };
+/* Most items of a frame, and the longest rows that a file may ask for. */
+enum { EG__FRAME_MOST = 1 << 12, EG__PAD_MOST = 1 << 20 };
 typedef EG__ARRAY(eg__frame_item) eg__frame;
 
 typedef struct eg__vocab {

@@ -5,13 +5,13 @@
 
 #include "lib/core/counted.h"
 
-enum { FREE = -1, ROOT_CHECK = -2, SPARE = 256 };
+enum { FREE = -1, ROOT_CHECK = -2, SPARE = 256, FIRST = 257, WINDOW = 1024 };
 
 typedef struct build {
     eg__trie *t;
     const eg__trie_key *keys;
     int64_t room;  /* nodes */
-    int64_t first; /* no node before it is free */
+    int64_t first; /* no node before it is free, but those that are no child of a base of 1 or more */
 } build;
 
 /* Keys [begin, end) have the node's text in common, `depth` bytes. */
@@ -54,31 +54,31 @@ static bool grow(build *b, int64_t n)
     return true;
 }
 
-/* A base at which all these children find a free node; 0: out of memory. Where nearly all are taken it is not looked
- * again. */
+/* A base at which all these children find a free node; 0: out of memory. An only child takes the first node that is
+ * free; several are tried in the last WINDOW nodes alone, so that no file makes the search long. */
 static int32_t place(build *b, const uint8_t *byte, int n)
 {
-    int64_t begin = b->first, taken = 0;
-    for (int64_t at = eg__max(begin, byte[0] + 1);; at++) {
+    while (n == 1) {
+        if (!grow(b, b->first + 256)) {
+            return 0;
+        }
+        if (b->t->node[b->first].check == FREE) {
+            return (int32_t)(b->first - byte[0]);
+        }
+        b->first++;
+    }
+    for (int64_t at = eg__max(b->first, b->t->size - WINDOW);; at++) {
         if (!grow(b, at + 256)) {
             return 0;
         }
-        if (b->t->node[at].check != FREE) {
-            taken++;
-            continue;
-        }
         const int64_t base = at - byte[0];
-        int i = 1;
+        int i = 0;
         while (i < n && b->t->node[base + byte[i]].check == FREE) {
             i++;
         }
-        if (i < n) {
-            continue;
+        if (i == n) {
+            return (int32_t)base;
         }
-        if (20 * taken >= 19 * (at - begin)) {
-            b->first = at;
-        }
-        return (int32_t)base;
     }
 }
 
@@ -119,7 +119,7 @@ static bool divide(build *b, part p, part *stack, int64_t *depth)
 eg_status eg__trie_build(eg__trie *t, const char *op, eg__trie_key *keys, int64_t n)
 {
     *t = (eg__trie){.size = 1};
-    build b = {.t = t, .keys = keys, .first = 1};
+    build b = {.t = t, .keys = keys, .first = FIRST};
     if (n) {
         qsort(keys, (size_t)n, sizeof *keys, by_bytes);
     }
