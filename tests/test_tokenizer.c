@@ -276,6 +276,221 @@ EGT(files_that_are_none)
     EGT_REFUSED(eg_subtokens_train(nothing, 0, .vocabulary = -1), EG_EINVAL, "vocabulary -1");
 }
 
+/* ---- text that is not UTF-8, and growth ---------------------------------------------------------- */
+
+/* Rules for characters in base64 by which "a" becomes the text at `at` of these n bytes. */
+static const char *rules(const char *text, int64_t n, uint32_t at)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    enum { UNITS = 256 };
+    static char out[4 * UNITS * 2];
+    uint32_t unit[1 + UNITS] = {4 * UNITS};
+    uint8_t bytes[sizeof unit + 64];
+    unit[1] = 1 << 10;                              /* a double array: from the root to 1 ^ 'a' */
+    unit[1 + ('a' ^ 1)] = 'a' | 1u << 8 | 1u << 10; /* which is the end of a rule, with its value beside it */
+    unit[1 + 'a'] = 1u << 31 | at;
+    memcpy(bytes, unit, sizeof unit);
+    memcpy(bytes + sizeof unit, text, (size_t)n);
+    const size_t all = sizeof unit + (size_t)n;
+    size_t k = 0;
+    for (size_t i = 0; i < all; i += 3) {
+        const uint32_t x = (uint32_t)bytes[i] << 16 | (i + 1 < all ? (uint32_t)bytes[i + 1] << 8 : 0) |
+                           (i + 2 < all ? bytes[i + 2] : 0);
+        for (int j = 0; j < 4; j++) {
+            out[k++] = i + (size_t)j > all ? '=' : digits[x >> (18 - 6 * j) & 63];
+        }
+    }
+    out[k] = '\0';
+    return out;
+}
+
+static const char *with_rules(const char *text, int64_t n, uint32_t at)
+{
+    static char json[8192];
+    snprintf(json, sizeof json,
+             "{\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"%s\"},\"model\":{\"type\":"
+             "\"WordLevel\",\"unk_token\":\"[UNK]\",\"vocab\":{\"[UNK]\":0,\"\xc3\xb6\":1}}}",
+             rules(text, n, at));
+    return json;
+}
+
+EGT(text_of_files_that_is_not_utf8_is_refused)
+{
+    need();
+    const char *good = with_rules("x\0\xc3\xb6", 5, 2);
+    egt_write(egt_path("rules.json"), good, strlen(good));
+    eg_tokenizer *t = eg_tokenizer_load(egt_path("rules.json"));
+    EG_SCOPE {
+        INTS(eg_tokenizer_encode(t, eg_text("a")).ids, 1);
+    }
+    eg_tokenizer_free(t);
+    refused(with_rules("\xf4\0", 2, 0), EG_EFORMAT, "not UTF-8: byte 0 of 2 is 0xf4");
+    refused(with_rules("\xc3\xb6\0", 3, 1), EG_EFORMAT, "byte 1 of 3, where no text begins");
+    refused(with_rules("\xc3\xb6\0", 3, 3), EG_EFORMAT, "byte 3 of 3, where no text begins");
+    static const char piece[] = "\n\x03\n\x01\xff", /* a piece; then an unknown piece and what it is decoded to */
+        surface[] = "\n\x09\n\x05<unk>\x18\x02\x12\x04\xe2\x02\x01\xff";
+    egt_write(egt_path("bad.model"), piece, sizeof piece - 1);
+    EGT_REFUSED(eg_tokenizer_load(egt_path("bad.model")), EG_EFORMAT, "not UTF-8");
+    egt_write(egt_path("bad.model"), surface, sizeof surface - 1);
+    EGT_REFUSED(eg_tokenizer_load(egt_path("bad.model")), EG_EFORMAT, "not UTF-8");
+    eg_vocabulary *v = VOCABULARY("[UNK]");
+    EGT_REFUSED(eg_wordpiece_new(v, .prefix = "\xc3"), EG_EFORMAT, "not UTF-8");
+    EGT_REFUSED(eg_word_tokenizer_new(v, .pattern = "\xc3"), EG_EFORMAT, "a pattern is not UTF-8");
+    eg_vocabulary_free(v);
+}
+
+/* A list of n steps that make two of each "a". */
+static const char *doubling(const char *part, const char *list, int n)
+{
+    static char json[8192];
+    size_t k = (size_t)snprintf(json, sizeof json, "{\"%s\":{\"type\":\"Sequence\",\"%s\":[", part, list);
+    for (int i = 0; i < n; i++) {
+        k += (size_t)snprintf(json + k, sizeof json - k,
+                              "%s{\"type\":\"Replace\",\"pattern\":{\"String\":\"a\"},\"content\":\"aa\"}",
+                              i ? "," : "");
+    }
+    snprintf(json + k, sizeof json - k, "]}," WORDS "}");
+    return json;
+}
+
+static eg_tokenizer *loaded(const char *json)
+{
+    egt_write(egt_path("made.json"), json, strlen(json));
+    eg_tokenizer *t = eg_tokenizer_load(egt_path("made.json"));
+    EGT_CHECK(t);
+    return t;
+}
+
+/* 2 KB of file and one byte of text made 4.6 GB. */
+EGT(growth_of_texts_is_bounded)
+{
+    need();
+    EG_SCOPE {
+        eg_tokenizer *t = loaded(doubling("normalizer", "normalizers", 30));
+        EGT_REFUSED(eg_tokenizer_encode(t, eg_text("a")).ids, EG_EINVAL, "more than 65600 bytes of the text");
+        EGT_CHECK(eg_tokenizer_encode(t, eg_text("b")).ids);
+        eg_tokenizer_free(t);
+        t = loaded(doubling("normalizer", "normalizers", 15));
+        EGT_CHECK(eg_tokenizer_encode(t, eg_text("a")).ids);
+        EGT_REFUSED(eg_tokenizer_encode(t, eg_text("aaa")).ids, EG_EINVAL, "64 times its length and 65536");
+        eg_tokenizer_free(t);
+        t = loaded(doubling("decoder", "decoders", 30));
+        eg_tensor *ids = eg_from_values(EG_SHAPE(1), EG_I64, (double[]){1});
+        EGT_REFUSED(eg_tokenizer_decode(t, ids), EG_EINVAL, "the decoders make more than");
+        eg_tokenizer_free(t);
+    }
+    refused("{\"padding\":{\"strategy\":{\"Fixed\":2000000000}}," WORDS "}", EG_EFORMAT, "at most 1048576");
+    refused("{\"padding\":{\"strategy\":\"BatchLongest\",\"pad_to_multiple_of\":2000000000}," WORDS "}", EG_EFORMAT,
+            "at most 1048576");
+}
+
+/* Frames whose one token has many ids, many times. */
+EGT(frames_of_files_are_bounded)
+{
+    need();
+    enum { IDS = 200, TIMES = 200 };
+    static char json[1 << 16];
+    size_t k = (size_t)snprintf(json, sizeof json,
+                                "{" WORDS ",\"post_processor\":{\"type\":\"TemplateProcessing\",\"special_tokens\":"
+                                "{\"s\":{\"id\":\"s\",\"ids\":[1");
+    for (int i = 1; i < IDS; i++) {
+        k += (size_t)snprintf(json + k, sizeof json - k, ",1");
+    }
+    k += (size_t)snprintf(json + k, sizeof json - k, "],\"tokens\":[\"s\"]}},\"pair\":[],\"single\":[");
+    for (int i = 0; i < TIMES; i++) {
+        k += (size_t)snprintf(json + k, sizeof json - k, "{\"SpecialToken\":{\"id\":\"s\",\"type_id\":0}},");
+    }
+    snprintf(json + k, sizeof json - k, "{\"Sequence\":{\"id\":\"A\",\"type_id\":0}}]}}");
+    refused(json, EG_EFORMAT, "more than 4096 special tokens");
+}
+
+static int64_t reserved(void)
+{
+    return eg_memory_stats().reserved_bytes;
+}
+
+EGT(memory_is_counted_by_the_limit)
+{
+    need();
+    enum { LONG = 1 << 20 };
+    EG_SCOPE {
+        eg_tensor *text = eg_full(EG_SHAPE(LONG), 'a', EG_U8);
+        const int64_t before = reserved();
+        eg_tokenizer *t = eg_tokenizer_load(GOLDEN "llama.json");
+        EGT_CHECK(reserved() - before > 60000); /* the vocabulary has 59 KB of file */
+        EGT_OK(eg_memory_limit(reserved() + 2 * LONG));
+        EGT_REFUSED(eg_tokenizer_encode(t, text).ids, EG_ENOMEM, "");
+        EGT_OK(eg_memory_limit(reserved()));
+        EGT_REFUSED(eg_tokenizer_load(GOLDEN "llama.json"), EG_ENOMEM, "");
+        EGT_OK(eg_memory_limit(0));
+        EGT_CHECK(eg_tokenizer_encode(t, text).ids);
+        eg_tokenizer_free(t);
+    }
+}
+
+/* ---- as others have it ------------------------------------------------------------------------------ */
+
+/* An added token that does not count, since it is not alone, hides those that begin within it. */
+EGT(rejected_added_tokens_hide_others)
+{
+    need();
+    eg_tokenizer *t =
+        loaded("{\"added_tokens\":[{\"id\":2,\"content\":\"abc\",\"single_word\":true,\"normalized\":false},"
+               "{\"id\":3,\"content\":\"bc\",\"normalized\":false}],\"model\":{\"type\":\"WordLevel\","
+               "\"unk_token\":\"[UNK]\",\"vocab\":{\"[UNK]\":0,\"xabc\":1}}}");
+    EG_SCOPE {
+        INTS(eg_tokenizer_encode(t, eg_text("xabc")).ids, 1);
+        INTS(eg_tokenizer_encode(t, eg_text("abc")).ids, 2);
+        INTS(eg_tokenizer_encode(t, eg_text("xbc")).ids, 0, 3);
+    }
+    eg_tokenizer_free(t);
+}
+
+/* As CLIP has it. */
+EGT(pieces_of_bytes_have_suffixes)
+{
+    need();
+    eg_tokenizer *t =
+        loaded("{\"pre_tokenizer\":{\"type\":\"ByteLevel\",\"add_prefix_space\":false},\"model\":{\"type\":\"BPE\","
+               "\"end_of_word_suffix\":\"</w>\",\"vocab\":{\"c\":0,\"a\":1,\"t\":2,\"t</w>\":3,\"a</w>\":4,\"ca\":5,"
+               "\"cat</w>\":6},\"merges\":[[\"c\",\"a\"],[\"ca\",\"t</w>\"]]}}");
+    EG_SCOPE {
+        INTS(eg_tokenizer_encode(t, eg_text("cat")).ids, 6);
+        INTS(eg_tokenizer_encode(t, eg_text("catta")).ids, 5, 2, 2, 4);
+    }
+    eg_tokenizer_free(t);
+    refused("{\"model\":{\"type\":\"BPE\",\"continuing_subword_prefix\":\"##\",\"vocab\":{\"a\":0,\"b\":1,\"ab\":2},"
+            "\"merges\":[\"a b\"]}}",
+            EG_EFORMAT, "does not begin with \"##\"");
+}
+
+EGT(replace_puts_text_at_empty_matches)
+{
+    need();
+    eg_tokenizer *t =
+        loaded("{\"normalizer\":{\"type\":\"Replace\",\"pattern\":{\"Regex\":\"(?=B)|c*\"},\"content\":\"-\"},"
+               "\"model\":{\"type\":\"WordLevel\",\"unk_token\":\"[UNK]\",\"vocab\":{\"[UNK]\":0,"
+               "\"-a-B-\":1}}}");
+    EG_SCOPE {
+        INTS(eg_tokenizer_encode(t, eg_text("aBcc")).ids, 1);
+    }
+    eg_tokenizer_free(t);
+}
+
+/* One U+FFFD for each bad byte of tokens <0x..>. */
+EGT(bad_bytes_are_replaced_one_by_one)
+{
+    need();
+    eg_tokenizer *t = loaded("{\"decoder\":{\"type\":\"ByteFallback\"},\"model\":{\"type\":\"WordLevel\",\"unk_token\":"
+                             "\"a\",\"vocab\":{\"a\":0,\"<0xE4>\":1,\"<0xBA>\":2,\"<0xBB>\":3}}}");
+    EG_SCOPE {
+        eg_tensor *ids = eg_from_values(EG_SHAPE(6), EG_I64, (double[]){1, 2, 0, 1, 2, 3});
+        EGT_CHECK(text_is(eg_tokenizer_decode(t, ids), "\xef\xbf\xbd\xef\xbf\xbd"
+                                                       "a\xe4\xba\xbb"));
+    }
+    eg_tokenizer_free(t);
+}
+
 static bool load_and_encode(void *user)
 {
     eg_tokenizer *t = eg_tokenizer_load(user);
