@@ -208,6 +208,27 @@ static void trim_locked(void)
     }
 }
 
+bool eg__reserve(int64_t bytes)
+{
+    pthread_mutex_lock(&heap.lock);
+    if (!may_reserve((size_t)bytes)) {
+        trim_locked();
+    }
+    const bool ok = may_reserve((size_t)bytes);
+    if (ok) {
+        reserved(bytes);
+    }
+    pthread_mutex_unlock(&heap.lock);
+    return ok;
+}
+
+void eg__unreserve(int64_t bytes)
+{
+    pthread_mutex_lock(&heap.lock);
+    reserved(-bytes);
+    pthread_mutex_unlock(&heap.lock);
+}
+
 static large *new_segment(size_t block)
 {
     size_t bytes = block + LINK;
@@ -444,11 +465,8 @@ static void free_other(eg__thread *T, void *p, uint16_t cls)
     }
 }
 
-void *eg__block_alloc(eg__thread *T, size_t bytes, uint16_t *cls)
+static inline void *take_block(eg__thread *T, size_t bytes, uint16_t *cls)
 {
-    if (injected() || unlikely(T->dead) || bytes > (size_t)INT64_MAX / 2) {
-        return NULL;
-    }
     if (!CACHED || unlikely(eg__mode(T) & EG__DEBUG_NOCACHE)) {
         *cls = EG__CLS_SYSTEM;
         return system_alloc(bytes);
@@ -468,6 +486,15 @@ void *eg__block_alloc(eg__thread *T, size_t bytes, uint16_t *cls)
     T->cls[c].free = b->next;
     T->cls[c].count--;
     return b;
+}
+
+void *eg__block_alloc(eg__thread *T, size_t bytes, uint16_t *cls)
+{
+    if (injected() || unlikely(T->dead) || bytes > (size_t)INT64_MAX / 2) {
+        return NULL;
+    }
+    void *p = take_block(T, bytes, cls);
+    return likely(p != NULL) || !eg__headers_trim(T) ? p : take_block(T, bytes, cls);
 }
 
 void eg__block_free(eg__thread *T, void *p, uint16_t cls)
@@ -522,6 +549,7 @@ eg_status eg_memory_limit(int64_t bytes)
 
 void eg_memory_trim(void)
 {
+    eg__headers_trim(eg__thread_get());
     pthread_mutex_lock(&heap.lock);
     trim_locked();
     pthread_mutex_unlock(&heap.lock);

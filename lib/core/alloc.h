@@ -16,4 +16,12 @@ enum { EG__ANY_HAS = 1 << 28 };
 /* Bytes that the cap and the machine allow, however little is in use; asked for as many as any has, the cap. */
 int64_t eg__memory_most(int64_t bytes);
 
+/* Adds memory that another file takes from the system to the reserved bytes; false: the limit does not allow it. */
+bool eg__reserve(int64_t bytes);
+/* The same memory was returned to the system. */
+void eg__unreserve(int64_t bytes);
+
+/* Returns unused header memory to the system (headers.c). False: there was none. */
+bool eg__headers_trim(eg__thread *T);
+
 #endif

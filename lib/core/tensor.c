@@ -1,131 +1,13 @@
-/* tensor.c - headers and storages: their making, counting and freeing; looking at a tensor. */
+/* tensor.c - storages: allocation, reference counts, release; reading and writing elements of a tensor. */
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "lib/core/alloc.h"
 #include "lib/core/capture.h"
 #include "lib/core/device.h"
 #include "lib/core/follower.h"
-#include "lib/core/subsystem.h"
 #include "lib/core/layout.h"
 #include "lib/core/recorder.h"
-
-/* ---- headers: carved from slabs that live until the library ends, so that even a freed one can be
- * told from a live one ------------------------------------------------------------------------- */
-
-typedef struct free_header {
-    struct free_header *next;
-} free_header;
-enum { SLAB_HEADERS = EG__START_CAPACITY };
-
-typedef struct header_slab {
-    struct header_slab *next;
-    _Alignas(64) eg_tensor header[SLAB_HEADERS];
-} header_slab;
-
-static struct {
-    pthread_mutex_t lock;
-    header_slab *slabs;
-    free_header *free;
-} pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static void around_fork(eg__fork when)
-{
-    eg__fork_lock(&pool.lock, when);
-}
-
-static void *link_of(eg_tensor *t)
-{
-    return &t->storage;
-}
-
-static eg_tensor *header_of(void *link)
-{
-    return (eg_tensor *)((char *)link - offsetof(eg_tensor, storage));
-}
-
-static bool refill(eg__thread *T)
-{
-    pthread_mutex_lock(&pool.lock);
-    if (!pool.free) {
-        header_slab *s = T->dead ? NULL : aligned_alloc(64, sizeof *s);
-        if (s) {
-            s->next = pool.slabs;
-            pool.slabs = s;
-            for (int i = 0; i < SLAB_HEADERS; i++) {
-                free_header *f = link_of(&s->header[i]);
-                s->header[i].magic = 0;
-                f->next = pool.free;
-                pool.free = f;
-            }
-        }
-    }
-    for (int k = 0; k < SLAB_HEADERS && pool.free; k++) {
-        free_header *f = pool.free;
-        pool.free = f->next;
-        f->next = T->headers;
-        T->headers = f;
-    }
-    pthread_mutex_unlock(&pool.lock);
-    return T->headers != NULL;
-}
-
-static void thread_end(eg__thread *T)
-{
-    pthread_mutex_lock(&pool.lock);
-    while (T->headers) {
-        free_header *f = T->headers;
-        T->headers = f->next;
-        f->next = pool.free;
-        pool.free = f;
-    }
-    pthread_mutex_unlock(&pool.lock);
-}
-
-static void end(void)
-{
-    while (pool.slabs) {
-        header_slab *next = pool.slabs->next;
-        free(pool.slabs);
-        pool.slabs = next;
-    }
-    pool.free = NULL;
-}
-
-EG__SUBSYSTEM_OF_CORE(.order = EG__ORDER_HEADERS, .thread_end = thread_end, .fork = around_fork, .end = end)
-
-eg_tensor *eg__header_new(eg__thread *T)
-{
-    if (unlikely(!T->headers) && !refill(T)) {
-        return NULL;
-    }
-    free_header *f = T->headers;
-    T->headers = f->next;
-    eg_tensor *t = header_of(f);
-    eg__ref_init(&t->refs);
-    t->magic = EG__MAGIC;
-    t->device = 0;
-    t->flags = 0;
-    atomic_store_explicit(&t->kept, 0, memory_order_relaxed);
-    atomic_store_explicit(&t->slot, 0, memory_order_relaxed);
-    t->storage = NULL;
-    t->offset = 0;
-    eg__count(&T->live_tensors, 1);
-    return t;
-}
-
-void eg__header_free(eg__thread *T, eg_tensor *t)
-{
-    if (likely(t->storage != NULL)) {
-        eg__storage_unref(T, t->storage);
-    }
-    t->magic = 0;
-    free_header *f = link_of(t);
-    f->next = T->headers;
-    T->headers = f;
-    eg__count(&T->live_tensors, -1);
-}
 
 eg_status eg__check(const eg_tensor *t, const char *op, const char *name)
 {

@@ -19,8 +19,10 @@ static struct {
 
 eg__recording eg__no_record;
 
-/* Shared by all threads for which there was no memory: every allocation in it fails. */
-static eg__thread dead = {.dead = true, .error = {.op = ""}, .record = &eg__no_record};
+/* Shared by all threads for which there was no memory: every allocation in it fails. Its header list counts as full, so
+ * that a header freed by such a thread goes to the pool. */
+static eg__thread dead = {
+    .dead = true, .error = {.op = ""}, .record = &eg__no_record, .headers.count = EG__HEADER_BATCH};
 
 static void thread_exit(void *state)
 {

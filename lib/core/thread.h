@@ -18,7 +18,7 @@ typedef struct eg__recording {
 } eg__recording;
 extern eg__recording eg__no_record;
 
-enum { EG__NCLASS = 48, EG__MAX_DEVICES = 32 };
+enum { EG__NCLASS = 48, EG__MAX_DEVICES = 32, EG__HEADER_BATCH = EG__START_CAPACITY };
 
 enum { /* eg__thread.mode */
        EG__DEBUG_OPS = 1,
@@ -54,7 +54,10 @@ struct eg__thread {
     uint32_t nscopes, cscopes, serial;
     _Atomic uint32_t mode; /* a profile switches its bit from another thread */
     eg__kernel *const *kernels;
-    void *headers; /* free tensor headers */
+    struct {
+        void *list, *spare; /* free ones; a full batch of them, or NULL */
+        uint32_t count;     /* in the list, at most EG__HEADER_BATCH */
+    } headers;              /* of tensors, lib/core/headers.c */
     struct {
         void *free;
         uint32_t count;
