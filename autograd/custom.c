@@ -127,6 +127,17 @@ eg_tensor *eg_custom(const eg_custom_op *op, eg_tensor *const *inputs, int n)
 
 /* ---- eg_checkpoint --------------------------------------------------------------------------- */
 
+/* Whether input i is the first with its tensor. A tensor given several times has one gradient, the sum over all uses.
+ */
+static bool first_of_its_tensor(eg_tensor *const *in, int i)
+{
+    int j = 0;
+    while (in[j] != in[i]) {
+        j++;
+    }
+    return j == i;
+}
+
 typedef struct checkpoint_opts {
     eg_tensor *(*f)(eg_tensor *const *inputs, int n, void *user);
     void *user;
@@ -145,7 +156,7 @@ static eg_status checkpoint_rule(eg__walk *w)
         if (!(in[i] = eg__saved_in(w, i))) {
             return eg__why();
         }
-        if (eg__needs(w, i)) {
+        if (eg__needs(w, i) && first_of_its_tensor(in, i)) {
             if (eg_tape_watch(tape, in[i])) {
                 return eg__why();
             }
@@ -200,6 +211,14 @@ static eg_status gather_inputs(const eg__collect *k, eg_tensor *const *inputs, i
     return k->full ? eg__fail(EG_EINVAL, "checkpoint", "more than %d parameters inside", MAX_INPUTS) : EG_OK;
 }
 
+/* Whether an entry from slot `start` on made y: it is no input, no tensor from outside, and depends on what is tracked.
+ */
+static bool computed_since(eg__thread *T, const eg_tensor *y, uint64_t start)
+{
+    const uint64_t slot = atomic_load_explicit(&y->slot, memory_order_relaxed);
+    return eg__live_slot(T->record, slot) && slot >= start && !T->record->by->knows(T, y);
+}
+
 eg_tensor *eg_checkpoint(eg_tensor *(*f)(eg_tensor *const *inputs, int n, void *user), eg_tensor *const *inputs, int n,
                          void *user)
 {
@@ -221,11 +240,15 @@ eg_tensor *eg_checkpoint(eg_tensor *(*f)(eg_tensor *const *inputs, int n, void *
     R->collect = &k;
     eg_tensor *y = eg__ask(f, inputs, n, user, "checkpoint", "function");
     R->collect = outer;
-    y = y ? eg_detach(y) : NULL;
+    const bool computed = y && computed_since(T, y, k.start);
     eg__truncate(T, k.start);
+    if (!computed) {
+        return eg_scope_pop(s, y);
+    }
     eg_tensor *all[MAX_INPUTS];
     int count = 0;
-    eg_status st = y ? gather_inputs(&k, inputs, n, all, &count) : eg__why();
-    st = st || !eg__is_float(y->dtype) ? st : leave_entry(T, &checkpoint_op, all, count, &o, y);
+    eg_status st = gather_inputs(&k, inputs, n, all, &count);
+    y = st ? NULL : eg_detach(y);
+    st = y ? leave_entry(T, &checkpoint_op, all, count, &o, y) : eg__why();
     return eg_scope_pop(s, st ? NULL : y);
 }

@@ -97,7 +97,9 @@ EG_API eg_tensor *eg_custom(const eg_custom_op *op, eg_tensor *const *inputs, in
 /* y = f(inputs) without saving what happens inside: one entry that saves the inputs; the backward pass runs f
  * again (Chen et al. 2016, "Training Deep Nets with Sublinear Memory Cost"). Parameters used inside get
  * their gradients too. f must do the same both times; random ops inside repeat their numbers. `user` must
- * live until then. At most 16 inputs. */
+ * live until then. At most 16 inputs, tensors used inside included. Gradients equal those of f itself, also where one
+ * tensor is given several times. A result that f did not compute from tracked tensors (an input, a tensor from
+ * outside, a constant) is returned as it is. */
 EG_API eg_tensor *eg_checkpoint(eg_tensor *(*f)(eg_tensor *const *inputs, int n, void *user), eg_tensor *const *inputs,
                                 int n, void *user);
 
