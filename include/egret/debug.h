@@ -23,7 +23,9 @@ EG_BEGIN_DECLS
  *   fallback say where a library or its fast way is missing and a slower one is taken
  *   slow     say what takes long once: loading libraries, making their plans and primitives
  *   step     say which op keeps a step from being captured (step.h)
+ *   env      report values of environment variables that are not understood, and so ignored
  *   abort    stop in a debugger at the first failure
+ * An unknown word in EG_DEBUG is reported once per process and ignored; the other words take effect.
  * What is said goes to stderr, or to the function given to eg_log_to. eg_debug sets the same words for the
  * calling thread; NULL or "" clears them; an unknown word is EG_EINVAL and changes nothing. */
 EG_API eg_status eg_debug(const char *words);

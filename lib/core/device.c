@@ -256,24 +256,58 @@ static void end(void)
     }
 }
 
-/* The words of EG_DEBUG: what is told, and how ops are done. */
-eg_status eg_debug(const char *list)
+/* Takes one word off a comma list of debug words: its length n, its bit, 0 if there is no such word. */
+static const char *next_word(const char **list, int *n, uint32_t *bit)
 {
-    uint32_t mode = 0;
-    for (const char *p = list ? list : ""; *p;) {
-        size_t n = strcspn(p, ",");
-        const uint32_t bit = eg__debug_bit(p, n);
-        if (n && !bit) {
-            return eg__fail(EG_EINVAL, "eg_debug", "\"%.*s\" is no debug word", (int)n, p);
-        }
-        mode |= bit;
-        p += n + (p[n] == ',');
-    }
-    eg__thread *T = eg__thread_get();
+    const char *word = *list;
+    const size_t length = strcspn(word, ",");
+    *n = (int)length;
+    *bit = eg__debug_bit(word, length);
+    *list += length + (word[length] == ',');
+    return word;
+}
+
+static void set_debug(eg__thread *T, uint32_t mode)
+{
     atomic_fetch_and(&T->mode, EG__MODE_PROFILE | EG__MODE_CAPTURE);
     atomic_fetch_or(&T->mode, mode);
-    T->kernels = eg__devices[0]->engine->table(mode);
+    T->kernels = cpu.engine->table(mode);
+}
+
+eg_status eg_debug(const char *list)
+{
+    uint32_t mode = 0, bit;
+    int n;
+    for (const char *p = list ? list : ""; *p; mode |= bit) {
+        const char *word = next_word(&p, &n, &bit);
+        if (n && !bit) {
+            return eg__fail(EG_EINVAL, "eg_debug", "unknown word \"%.*s\", expected some of %s", n, word,
+                            eg__debug_words);
+        }
+    }
+    set_debug(eg__thread_get(), mode);
     return EG_OK;
+}
+
+/* The words of EG_DEBUG. Unknown ones are reported once per process. */
+static void debug_by_environment(eg__thread *T, const char *list)
+{
+    static atomic_bool reported;
+    const bool first = !atomic_exchange(&reported, true);
+    uint32_t mode = 0, bit;
+    int n;
+    for (const char *p = list; *p; mode |= bit) {
+        next_word(&p, &n, &bit);
+        bit = n && !bit ? EG__DEBUG_ENV : bit;
+    }
+    set_debug(T, mode);
+    for (const char *p = list; *p && first;) {
+        const char *word = next_word(&p, &n, &bit);
+        if (n && !bit) {
+            eg__log(EG__DEBUG_ENV, "EG_DEBUG", "unknown word \"%.*s\" is ignored, expected some of %s", n, word,
+                    eg__debug_words);
+        }
+    }
 }
 
 /* A thread that stands in for others has what is always there. */
@@ -283,7 +317,7 @@ static void thread_begin(eg__thread *T)
     T->device = name && *name ? EG__MAX_DEVICES : 0;
     T->kernels = cpu.engine->table(T->dead ? EG__DEBUG_REF : 0);
     if (words && *words && !T->dead) {
-        eg_debug(words);
+        debug_by_environment(T, words);
     }
 }
 

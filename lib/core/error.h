@@ -30,6 +30,8 @@ void eg__log(uint32_t topic, const char *op, const char *format, ...) __attribut
 void eg__log_words(uint32_t topic, const char *op, const char *words);
 /* The bit of a word of EG_DEBUG, its first n bytes; 0: it is none. */
 uint32_t eg__debug_bit(const char *name, size_t n);
+/* All words of EG_DEBUG, separated by ", ". */
+extern const char *const eg__debug_words;
 double eg__seconds(void);
 /* Logs what was done once and took long. */
 void eg__took(const char *op, const char *what, double seconds);

@@ -11,15 +11,28 @@
 #include "lib/core/subsystem.h"
 #include "lib/core/thread.h"
 
+#define WORDS(X)                      \
+    X("ops", EG__DEBUG_OPS)           \
+    X("nan", EG__DEBUG_NAN)           \
+    X("ref", EG__DEBUG_REF)           \
+    X("poison", EG__DEBUG_POISON)     \
+    X("nocache", EG__DEBUG_NOCACHE)   \
+    X("sync", EG__DEBUG_SYNC)         \
+    X("scope", EG__DEBUG_SCOPE)       \
+    X("tape", EG__DEBUG_TAPE)         \
+    X("fallback", EG__DEBUG_FALLBACK) \
+    X("slow", EG__DEBUG_SLOW)         \
+    X("step", EG__DEBUG_STEP)         \
+    X("env", EG__DEBUG_ENV)           \
+    X("abort", EG__DEBUG_ABORT)
+
+#define ROW(name, bit)  {name, bit},
+#define NAME(name, bit) ", " name
 static const struct {
     const char *name;
     uint32_t bit;
-} words[] = {
-    {"ops", EG__DEBUG_OPS},         {"nan", EG__DEBUG_NAN},     {"poison", EG__DEBUG_POISON},
-    {"nocache", EG__DEBUG_NOCACHE}, {"abort", EG__DEBUG_ABORT}, {"ref", EG__DEBUG_REF},
-    {"sync", EG__DEBUG_SYNC},       {"step", EG__DEBUG_STEP},   {"scope", EG__DEBUG_SCOPE},
-    {"tape", EG__DEBUG_TAPE},       {"slow", EG__DEBUG_SLOW},   {"fallback", EG__DEBUG_FALLBACK},
-};
+} words[] = {WORDS(ROW)};
+const char *const eg__debug_words = &(WORDS(NAME))[2]; /* after the first comma */
 
 /* ---- the log ------------------------------------------------------------------------------- */
 

@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "lib/core/environment.h"
+#include "lib/core/error.h"
+#include "lib/core/thread.h"
 
 enum { PATH = 1024 };
 
@@ -21,8 +23,15 @@ static int least(int a, int b)
 static int by_environment(void)
 {
     const char *s = eg__getenv("OMP_NUM_THREADS"); /* or a list, whose first is for the outermost */
-    long n = s ? strtol(s, NULL, 10) : 0;
-    return n > 0 && n < INT_MAX ? (int)n : INT_MAX;
+    char *end = NULL;
+    const long n = s && *s ? strtol(s, &end, 10) : INT_MAX;
+    if (n > 0 && n < INT_MAX && (!*end || *end == ',')) {
+        return (int)n;
+    }
+    if (s && *s) {
+        eg__log(EG__DEBUG_ENV, "OMP_NUM_THREADS", "\"%.40s\" is ignored, expected a number of at least 1", s);
+    }
+    return INT_MAX;
 }
 
 static int by_affinity(void)

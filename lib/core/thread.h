@@ -37,6 +37,7 @@ enum { /* eg__thread.mode */
        EG__DEBUG_FALLBACK = 8192,
        EG__DEBUG_SLOW = 16384,
        EG__MODE_FOLLOW = 32768, /* somebody is told of each op, lib/core/follower.h */
+       EG__DEBUG_ENV = 65536,
        /* the bits dispatch tests, once per op */
        EG__MODE_DISPATCH = EG__DEBUG_OPS | EG__DEBUG_NAN | EG__DEBUG_SYNC | EG__MODE_PROFILE | EG__MODE_MACS |
                            EG__MODE_CAPTURE | EG__MODE_FOLLOW,
