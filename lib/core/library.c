@@ -1,7 +1,9 @@
 /* library.c - opening other people's libraries. */
+#define _GNU_SOURCE
 #include "lib/core/library.h"
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include "lib/core/subsystem.h"
 
@@ -14,6 +16,34 @@ static void around_fork(eg__fork when)
 }
 
 EG__SUBSYSTEM_OF_CORE(.order = EG__ORDER_LIBRARIES, .fork = around_fork)
+
+/* Of the program, which comes first: whether it names a loader. */
+static int names_loader(struct dl_phdr_info *program, size_t size, void *yes)
+{
+    (void)size;
+    for (int i = 0; i < program->dlpi_phnum; i++) {
+        *(bool *)yes = *(bool *)yes || program->dlpi_phdr[i].p_type == PT_INTERP;
+    }
+    return 1;
+}
+
+static bool is_static(void)
+{
+    bool has_loader = false;
+    dl_iterate_phdr(names_loader, &has_loader);
+    return !has_loader;
+}
+
+void *eg__shared_open(const char *file, int flags)
+{
+    return is_static() ? NULL : dlopen(file, RTLD_NOW | flags);
+}
+
+const char *eg__shared_error(void)
+{
+    const char *words = is_static() ? "a statically linked program cannot load shared libraries" : dlerror();
+    return words ? words : "no reason given";
+}
 
 static eg_status look_up(eg__library *l, const char *op, void *handle, const char *file)
 {
@@ -59,14 +89,12 @@ eg_status eg__library_open_by(eg__library *l, const char *op, eg__library_open_f
 
 static void *open_file(const char *file)
 {
-    return dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    return eg__shared_open(file, RTLD_LOCAL);
 }
 
 static eg_status missing(const eg__library *l, const char *op)
 {
-    const char *words = dlerror();
-    return eg__fail(EG_ENOKERNEL, op, "needs %s: %s; Debian's package is %s", l->title, words ? words : l->files[0],
-                    l->package);
+    return eg__fail(EG_ENOKERNEL, op, "needs %s: %s; Debian's package is %s", l->title, eg__shared_error(), l->package);
 }
 
 eg_status eg__library_open(eg__library *l, const char *op)

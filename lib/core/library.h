@@ -17,6 +17,11 @@ typedef struct eg__library {
     _Atomic bool open;
 } eg__library;
 
+/* dlopen with RTLD_NOW and these flags; NULL: eg__shared_error gives the reason. A statically linked program opens
+ * nothing: a shared library would bring a second C library, which does not work beside the program's own. */
+void *eg__shared_open(const char *file, int flags);
+const char *eg__shared_error(void);
+
 /* `name.f(...)` calls the function f, one of FUNCTIONS(X), once eg__library_open(&name_library, op) has succeeded.
  * The headers that declare them are included before; the rest is title, files and package. */
 #define EG__LIBRARY(name, FUNCTIONS, ...) \

@@ -10,6 +10,7 @@
 
 #include "lib/core/environment.h"
 #include "lib/core/error.h"
+#include "lib/core/library.h"
 
 #ifdef __has_feature
 #define HAS_FEATURE __has_feature
@@ -56,10 +57,9 @@ void *eg__module_open(const char *name, bool first, char *why, size_t size)
         return NULL;
     }
     file += slash && !access(path, R_OK) ? 0 : folder;
-    void *module = dlopen(given ? given : file, RTLD_NOW | RTLD_LOCAL | (first ? FIRST : 0));
+    void *module = eg__shared_open(given ? given : file, RTLD_LOCAL | (first ? FIRST : 0));
     if (!module) {
-        const char *words = dlerror();
-        snprintf(why, size, "%s", words ? words : "no reason given");
+        snprintf(why, size, "%s", eg__shared_error());
     }
     return module;
 }

@@ -66,8 +66,8 @@ eg_cvt_states eg_cvt_encode_with(eg_module *m, eg_tensor *words, eg_tensor *lett
     const eg_cvt_states failed = {NULL, NULL, NULL};
     eg_cvt_options o;
     eg__options(&o, sizeof o, given);
-    if (eg__text_check(op, m, &eg__cvt_encoder_kind, words, "words", 2) ||
-        eg__text_check(op, m, &eg__cvt_encoder_kind, letters, "letters", 3) || check(op, words, letters, &o)) {
+    if (eg__check_text_input(op, m, &eg__cvt_encoder_kind, words, "words", 2) ||
+        eg__check_text_input(op, m, &eg__cvt_encoder_kind, letters, "letters", 3) || check(op, words, letters, &o)) {
         return failed;
     }
     eg_scope s = eg_scope_push();

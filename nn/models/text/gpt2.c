@@ -34,7 +34,8 @@ static eg_tensor *run(gpt2 *g, eg_tensor *ids, eg_cache *cache)
 static eg_tensor *forward(eg_module *m, eg_tensor *ids)
 {
     gpt2 *g = (gpt2 *)m;
-    return eg__text_check("gpt2", m, m->kind, ids, "ids", 2) ? NULL : eg_linear(run(g, ids, NULL), g->table, NULL);
+    return eg__check_text_input("gpt2", m, m->kind, ids, "ids", 2) ? NULL
+                                                                   : eg_linear(run(g, ids, NULL), g->table, NULL);
 }
 
 static void members(eg_module *m, eg_members *walk)
@@ -104,7 +105,7 @@ eg_module *eg_gpt2_new_with(eg_gpt2_size of, const eg_transformer_options *given
 eg_tensor *eg_gpt2_next(void *net, eg_tensor *ids, eg_cache *cache)
 {
     static const char op[] = "eg_gpt2_next";
-    if (eg__text_check(op, net, &kind, ids, "ids", 2)) {
+    if (eg__check_text_input(op, net, &kind, ids, "ids", 2)) {
         return NULL;
     }
     if (!cache) {

@@ -41,8 +41,8 @@ bool eg__text_options(const char *op, const eg_transformer_options *given, const
     return true;
 }
 
-eg_status eg__text_check(const char *op, const eg_module *m, const eg_module_kind *kind, const eg_tensor *t,
-                         const char *name, int ndim)
+eg_status eg__check_text_input(const char *op, const eg_module *m, const eg_module_kind *kind, const eg_tensor *t,
+                               const char *name, int ndim)
 {
     if (!m || !t) {
         const eg_status before = eg_last_error()->code;

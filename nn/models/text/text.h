@@ -17,8 +17,8 @@ bool eg__text_options(const char *op, const eg_transformer_options *given, const
                       const eg_transformer_options *rest, eg_transformer_options *o);
 
 /* Whether m is of this kind, and t a tensor, of so many axes if that is not 0; else why not. */
-eg_status eg__text_check(const char *op, const eg_module *m, const eg_module_kind *kind, const eg_tensor *t,
-                         const char *name, int ndim);
+eg_status eg__check_text_input(const char *op, const eg_module *m, const eg_module_kind *kind, const eg_tensor *t,
+                               const char *name, int ndim);
 
 /* x with so much of it dropped while m trains. */
 eg_tensor *eg__dropped(eg_tensor *x, double share, const eg_module *m);

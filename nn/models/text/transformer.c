@@ -174,7 +174,7 @@ static const looks nowhere = {NULL, NULL, NULL};
 
 eg_tensor *eg_transformer_encode(eg_module *m, eg_tensor *source)
 {
-    if (eg__text_check("eg_transformer_encode", m, &kind, source, "source", 2)) {
+    if (eg__check_text_input("eg_transformer_encode", m, &kind, source, "source", 2)) {
         return NULL;
     }
     eg_scope s = eg_scope_push();
@@ -184,7 +184,8 @@ eg_tensor *eg_transformer_encode(eg_module *m, eg_tensor *source)
 eg_tensor *eg_transformer_forward(eg_module *m, eg_tensor *source, eg_tensor *targets)
 {
     static const char op[] = "eg_transformer_forward";
-    if (eg__text_check(op, m, &kind, source, "source", 2) || eg__text_check(op, m, &kind, targets, "targets", 2)) {
+    if (eg__check_text_input(op, m, &kind, source, "source", 2) ||
+        eg__check_text_input(op, m, &kind, targets, "targets", 2)) {
         return NULL;
     }
     transformer *t = (transformer *)m;
@@ -198,7 +199,7 @@ eg_tensor *eg_transformer_forward(eg_module *m, eg_tensor *source, eg_tensor *ta
 eg_status eg_transformer_read(eg_module *m, eg_tensor *source, eg_cache *cache)
 {
     static const char op[] = "eg_transformer_read";
-    eg_status st = eg__text_check(op, m, &kind, source, "source", 2);
+    eg_status st = eg__check_text_input(op, m, &kind, source, "source", 2);
     if (!st && !cache) {
         st = eg_failf(EG_EINVAL, op, "cache is NULL");
     }
@@ -217,7 +218,7 @@ eg_status eg_transformer_read(eg_module *m, eg_tensor *source, eg_cache *cache)
 eg_tensor *eg_transformer_next(void *net, eg_tensor *ids, eg_cache *cache)
 {
     static const char op[] = "eg_transformer_next";
-    if (eg__text_check(op, net, &kind, ids, "ids", 2)) {
+    if (eg__check_text_input(op, net, &kind, ids, "ids", 2)) {
         return NULL;
     }
     eg_tensor *memory = eg_cache_get(cache, "transformer.memory"), *mask = eg_cache_get(cache, "transformer.mask");
@@ -240,7 +241,8 @@ eg_transformer_heads eg_transformer_look(eg_module *m, eg_tensor *source, eg_ten
 {
     static const char op[] = "eg_transformer_look";
     const eg_transformer_heads failed = {NULL, NULL, NULL};
-    if (eg__text_check(op, m, &kind, source, "source", 2) || eg__text_check(op, m, &kind, targets, "targets", 2)) {
+    if (eg__check_text_input(op, m, &kind, source, "source", 2) ||
+        eg__check_text_input(op, m, &kind, targets, "targets", 2)) {
         return failed;
     }
     transformer *t = (transformer *)m;
