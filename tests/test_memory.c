@@ -190,25 +190,41 @@ EGT(headers_are_reported_and_trimmed)
     }
 }
 
+EGT(small_blocks_are_trimmed)
+{
+    eg_memory_trim();
+    const usage before = now();
+    for (int round = 0; round < 3; round++) {
+        EG_SCOPE {
+            for (int i = 0; i < MANY / 10; i++) {
+                EGT_CHECK(eg_zeros(EG_SHAPE(1 + i % 700), EG_F32));
+            }
+            EGT_CHECK(eg_memory_stats().reserved_bytes - before.reserved > (int64_t)MANY / 10 * 1000);
+        }
+        eg_memory_trim();
+        GREW_LESS(before, MIB);
+    }
+}
+
 EGT(a_live_tensor_survives_a_trim)
 {
     eg_tensor *x = eg_zeros(EG_SHAPE(1), EG_F32), *kept[MANY / 1000];
     EG_SCOPE {
         for (int i = 0; i < MANY; i++) {
-            eg_tensor *view = eg_detach(x);
+            eg_tensor *made = i % 2000 ? eg_detach(x) : eg_full(EG_SHAPE(3), i, EG_F32);
             if (i % 1000 == 0) {
-                kept[i / 1000] = eg_keep(view);
+                kept[i / 1000] = eg_keep(made);
             }
         }
     }
     eg_memory_trim();
     EG_SCOPE {
         for (int i = 0; i < MANY; i++) {
-            EGT_CHECK(eg_detach(x));
+            EGT_CHECK(i % 10 ? eg_detach(x) : eg_ones(EG_SHAPE(3), EG_F32));
         }
     }
     for (int i = 0; i < MANY / 1000; i++) {
-        EGT_EQ(eg_item(kept[i]), 0);
+        EGT_EQ(eg_get(kept[i], 0), i % 2 ? 0 : 1000 * i);
         EGT_OK(eg_release(kept[i]));
     }
 }

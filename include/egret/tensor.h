@@ -217,7 +217,7 @@ EG_API eg_status eg_print_to(FILE *stream, const eg_tensor *t);
 typedef struct eg_memory {
     int64_t live_tensors;   /* tensor headers in use, all threads */
     int64_t live_bytes;     /* bytes of storage in use, as asked for, all threads */
-    int64_t reserved_bytes; /* taken from the system, in use or cached */
+    int64_t reserved_bytes; /* taken from the system for data and headers, in use or cached */
     int64_t peak_bytes;     /* the most reserved_bytes has been since eg_memory_reset_peak */
     int64_t system_calls;   /* times memory was asked of the system */
     int64_t limit_bytes;    /* 0: none */
@@ -229,7 +229,7 @@ EG_API void eg_memory_reset_peak(void);
 /* Most bytes to take from the system; 0 removes the cap. Cached memory is given back before an op
  * is refused with EG_ENOMEM. */
 EG_API eg_status eg_memory_limit(int64_t bytes);
-/* Gives cached memory back to the system. */
+/* Returns cached memory to the system, except what other threads cache for themselves. */
 EG_API void eg_memory_trim(void);
 
 /* ---- random seed ------------------------------------------------------------------------- */

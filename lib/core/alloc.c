@@ -2,7 +2,7 @@
  * memory once taken from the system is kept:
  *
  *   small blocks   up to 64 KiB, four size classes per doubling; a free list per thread, refilled from
- *                  and spilled to a central one, carved from slabs that live until the library ends
+ *                  and spilled to a shared one of blocks that slabs are cut into (slabs.c)
  *   large blocks   best fit inside segments of 32 MiB or more, mapped with huge pages; neighbours merge
  *                  when freed; whole free segments go back to the system on trim or at the cap
  *
@@ -27,9 +27,9 @@ enum { CACHED = 1 };
 #endif
 
 #ifdef EG_TINY_LIMITS
-enum { SMALL_MAX = 1024, SEGMENT = 1 << 20, SLAB = 4096, SPILL_BYTES = 2048 };
+enum { SMALL_MAX = 1024, SEGMENT = 1 << 20, SPILL_BYTES = 2048 };
 #else
-enum { SMALL_MAX = 65536, SEGMENT = 32 << 20, SLAB = 131072, SPILL_BYTES = 1 << 20 };
+enum { SMALL_MAX = 65536, SEGMENT = 32 << 20, SPILL_BYTES = 1 << 20 };
 #endif
 enum { HUGE_PAGE = 2 << 20, BIN_COUNT = 160, LINK = 128 };
 
@@ -56,11 +56,6 @@ struct eg__segment {
 
 static struct {
     pthread_mutex_t lock;
-    free_block *central[EG__NCLASS];
-    struct slab {
-        struct slab *next;
-        size_t bytes;
-    } * slabs;
     large *bins[BIN_COUNT];
     eg__segment *segments;
     int64_t reserved, peak, limit, system_calls;
@@ -346,64 +341,6 @@ static void large_free(void *p)
 
 /* ---- small blocks -------------------------------------------------------------------------- */
 
-/* Takes a few blocks of the class from the central list, or carves a slab. */
-static bool refill(eg__thread *T, int c)
-{
-    size_t bytes = class_bytes(c), slab = bytes * 2 > SLAB ? bytes * 2 : SLAB;
-    pthread_mutex_lock(&heap.lock);
-    if (!heap.central[c] && !may_reserve(slab)) {
-        trim_locked();
-    }
-    if (!heap.central[c] && may_reserve(slab)) {
-        struct slab *s = aligned_alloc(64, slab + 64);
-        if (s) {
-            s->next = heap.slabs;
-            s->bytes = slab + 64;
-            heap.slabs = s;
-            reserved((int64_t)slab);
-            char *p = (char *)s + 64;
-            for (size_t at = 0; at + bytes <= slab; at += bytes) {
-                free_block *b = (free_block *)(p + at);
-                b->next = heap.central[c];
-                heap.central[c] = b;
-            }
-        }
-    }
-    for (int k = 0; k < 32 && heap.central[c]; k++) {
-        free_block *b = heap.central[c];
-        heap.central[c] = b->next;
-        b->next = T->cls[c].free;
-        T->cls[c].free = b;
-        T->cls[c].count++;
-    }
-    pthread_mutex_unlock(&heap.lock);
-    return T->cls[c].free != NULL;
-}
-
-/* Gives half of a long list back, so that a consumer thread does not hoard what a producer makes. */
-static void spill(eg__thread *T, int c, uint32_t keep)
-{
-    pthread_mutex_lock(&heap.lock);
-    while (T->cls[c].count > keep) {
-        free_block *b = T->cls[c].free;
-        T->cls[c].free = b->next;
-        T->cls[c].count--;
-        b->next = heap.central[c];
-        heap.central[c] = b;
-    }
-    pthread_mutex_unlock(&heap.lock);
-}
-
-/* The lists of the thread go to the central ones. */
-static void thread_end(eg__thread *T)
-{
-    for (int c = 0; c < EG__NCLASS; c++) {
-        if (T->cls[c].count) {
-            spill(T, c, 0);
-        }
-    }
-}
-
 static void *system_alloc(size_t bytes)
 {
     pthread_mutex_lock(&heap.lock);
@@ -478,7 +415,7 @@ static inline void *take_block(eg__thread *T, size_t bytes, uint16_t *cls)
     *cls = (uint16_t)c;
     free_block *b = T->cls[c].free;
     if (unlikely(!b)) {
-        if (!refill(T, c)) {
+        if (!eg__slabs_refill(T, c, class_bytes(c))) {
             return NULL;
         }
         b = T->cls[c].free;
@@ -488,13 +425,20 @@ static inline void *take_block(eg__thread *T, size_t bytes, uint16_t *cls)
     return b;
 }
 
+/* Whether small blocks or headers gave memory back. */
+static bool trim_small(eg__thread *T)
+{
+    const bool headers = eg__headers_trim(T);
+    return eg__slabs_trim(T) || headers;
+}
+
 void *eg__block_alloc(eg__thread *T, size_t bytes, uint16_t *cls)
 {
     if (injected() || unlikely(T->dead) || bytes > (size_t)INT64_MAX / 2) {
         return NULL;
     }
     void *p = take_block(T, bytes, cls);
-    return likely(p != NULL) || !eg__headers_trim(T) ? p : take_block(T, bytes, cls);
+    return likely(p != NULL) || !trim_small(T) ? p : take_block(T, bytes, cls);
 }
 
 void eg__block_free(eg__thread *T, void *p, uint16_t cls)
@@ -507,10 +451,10 @@ void eg__block_free(eg__thread *T, void *p, uint16_t cls)
     b->next = T->cls[cls].free;
     T->cls[cls].free = b;
     if (unlikely(++T->cls[cls].count > 64 && T->cls[cls].count * class_bytes(cls) > SPILL_BYTES)) {
-        spill(T, cls, T->cls[cls].count / 2);
+        eg__slabs_spill(T, cls, T->cls[cls].count / 2);
     }
     if (unlikely(T->dead)) {
-        spill(T, cls, 0);
+        eg__slabs_spill(T, cls, 0);
     }
 }
 
@@ -549,7 +493,7 @@ eg_status eg_memory_limit(int64_t bytes)
 
 void eg_memory_trim(void)
 {
-    eg__headers_trim(eg__thread_get());
+    trim_small(eg__thread_get());
     pthread_mutex_lock(&heap.lock);
     trim_locked();
     pthread_mutex_unlock(&heap.lock);
@@ -581,12 +525,6 @@ void eg__alloc_holders(int64_t *bytes_by_op, int count)
 static void end(void)
 {
     trim_locked();
-    while (heap.slabs) {
-        struct slab *next = heap.slabs->next;
-        free(heap.slabs);
-        heap.slabs = next;
-    }
-    memset(heap.central, 0, sizeof heap.central);
 }
 
 static void around_fork(eg__fork when)
@@ -594,4 +532,4 @@ static void around_fork(eg__fork when)
     eg__fork_lock(&heap.lock, when);
 }
 
-EG__SUBSYSTEM_OF_CORE(.order = EG__ORDER_ALLOC, .thread_end = thread_end, .fork = around_fork, .end = end)
+EG__SUBSYSTEM_OF_CORE(.order = EG__ORDER_ALLOC, .fork = around_fork, .end = end)

@@ -21,6 +21,12 @@ bool eg__reserve(int64_t bytes);
 /* The same memory was returned to the system. */
 void eg__unreserve(int64_t bytes);
 
+/* Small blocks (slabs.c): some of the class, of `block` bytes each, for a thread's list; all but `keep` of a thread's
+ * list to the shared one; unused slabs to the system, false: there were none. */
+bool eg__slabs_refill(eg__thread *T, int c, size_t block);
+void eg__slabs_spill(eg__thread *T, int c, uint32_t keep);
+bool eg__slabs_trim(eg__thread *T);
+
 /* Returns unused header memory to the system (headers.c). False: there was none. */
 bool eg__headers_trim(eg__thread *T);
 
