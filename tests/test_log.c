@@ -1,4 +1,5 @@
 /* test_log.c - eg_log_to: what the library would keep to itself. */
+#define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
 
 #include "tests/egt.h"
@@ -116,4 +117,61 @@ EGT(ops_and_calls_from_inside)
     EGT_OK(eg_debug(NULL));
     EGT_EQ(h.count, 1);
     eg_clear_error();
+}
+
+/* ---- EG_DEBUG in the environment ------------------------------------------------------------------- */
+
+typedef struct reports {
+    int count;
+    char op[4][32], words[4][400];
+} reports;
+
+static void report(const char *topic, const char *op, const char *words, void *user)
+{
+    reports *r = user;
+    if (strcmp(topic, "env") == 0 && r->count < 4) {
+        snprintf(r->op[r->count], sizeof *r->op, "%s", op);
+        snprintf(r->words[r->count++], sizeof *r->words, "%s", words);
+    }
+}
+
+/* Whether the thread starts without an error, and its word "nan" takes effect. */
+static void *takes_nan(void *user)
+{
+    bool *ok = user;
+    *ok = eg_last_error()->code == EG_OK;
+    EG_SCOPE {
+        *ok = *ok && !eg_log(eg_zeros(EG_SHAPE(2), EG_F32)) && eg_last_error()->code;
+    }
+    eg_thread_end();
+    return NULL;
+}
+
+EGT(unknown_words_of_the_environment_are_reported_once)
+{
+    reports r = {0};
+    EGT_OK(eg_log_to(report, &r));
+    setenv("EG_DEBUG", "opps,nan,,slo", 1);
+    for (int i = 0; i < 2; i++) {
+        pthread_t thread;
+        bool ok = false;
+        EGT_EQ(pthread_create(&thread, NULL, takes_nan, &ok), 0);
+        pthread_join(thread, NULL);
+        EGT_CHECK(ok);
+    }
+    unsetenv("EG_DEBUG");
+    EGT_OK(eg_log_to(NULL, NULL));
+    EGT_EQ(r.count, 2);
+    EGT_CHECK(strstr(r.words[0], "\"opps\"") && strstr(r.words[0], "ops, nan, ref") && strstr(r.words[0], "abort"));
+    EGT_CHECK(strstr(r.words[1], "\"slo\""));
+    EGT_STR(r.op[0], "EG_DEBUG");
+}
+
+EGT(debug_refuses_an_unknown_word)
+{
+    EGT_REFUSED(eg_debug("nan,opps"), EG_EINVAL, "\"opps\"");
+    EGT_REFUSED(eg_debug("opps"), EG_EINVAL, "ops, nan");
+    EGT_CHECK(eg_log(eg_zeros(EG_SHAPE(2), EG_F32))); /* nothing was set */
+    EGT_OK(eg_debug("env"));
+    EGT_OK(eg_debug(""));
 }

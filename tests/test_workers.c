@@ -203,14 +203,26 @@ EGT(control_groups)
     quota(root, 1);
 }
 
+static void keep_report(const char *topic, const char *op, const char *words, void *user)
+{
+    snprintf(user, 200, "%s: %s: %s", topic, op, words);
+}
+
 EGT(environment_and_affinity)
 {
     int all = eg__processors("");
     cpu_set_t before, one;
     setenv("OMP_NUM_THREADS", "1,4", 1);
     EGT_EQ(eg__processors("/nowhere"), 1);
+    char report[200] = "";
     setenv("OMP_NUM_THREADS", "many", 1);
+    EGT_OK(eg_log_to(keep_report, report));
     EGT_CHECK(eg__processors("/nowhere") >= all);
+    EGT_STR(report, "env: OMP_NUM_THREADS: \"many\" is ignored, expected a number of at least 1");
+    *report = 0;
+    setenv("OMP_NUM_THREADS", "2", 1);
+    EGT_CHECK(eg__processors("/nowhere") <= 2 && !*report);
+    EGT_OK(eg_log_to(NULL, NULL));
     unsetenv("OMP_NUM_THREADS");
     EGT_CHECK(!sched_getaffinity(0, sizeof before, &before));
     CPU_ZERO(&one);
