@@ -31,7 +31,19 @@ def stopped(at, whole):
         out = f"{at}/{number.name}"
         said = stopped_and_resumed(13, program, "--smoke", out=out, number=number)
         check("it goes on", "going on behind step" in said, said)
+        check("a stopped run has its pictures", is_png(out + "/digits.png") and is_png(out + "/loss.png"))
         check("stopped and resumed, the rows are the same to the last bit", logged(out) == logged(whole))
+
+
+def other_precision(at):
+    """A checkpoint with loss scales cannot be resumed without: the words name the precision, and nothing is lost."""
+    digits("--smoke", "--steps", "4", "--precision", "f16", "--out", at)
+    said = digits("--steps", "6", "--resume", "--out", at, expect=1)
+    check("the precision is named", "written with --precision f16, this run has --precision f32" in said, said)
+    digits("--steps", "6", "--resume", "--out", at, "--precision", "f16")
+    digits("--smoke", "--steps", "4", "--precision", "bf16", "--out", at + "-bf16")
+    said = digits("--steps", "6", "--resume", "--out", at + "-bf16", "--precision", "f16", expect=1)
+    check("the other way too", "written without --precision f16, this run has --precision f16" in said, said)
 
 
 def stopped_at_a_terminal(at):
@@ -70,6 +82,7 @@ with tempfile.TemporaryDirectory() as at:
     killed_and_resumed(at + "/killed", at)
     stopped(at + "/stopped", at)
     stopped_at_a_terminal(at + "/terminal")
+    other_precision(at + "/f16")
 
     with open(at + "/broken", "wb") as f:
         f.write(open(model, "rb").read()[:-1])

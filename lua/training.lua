@@ -171,7 +171,17 @@ end
 
 --- A dataset of batches, of which this rank gets every run.ranks-th.
 function methods:deal(dataset)
-    return self.ranks > 1 and dataset:distribute(self.rank, self.ranks) or dataset
+    dataset = self.ranks > 1 and dataset:distribute(self.rank, self.ranks) or dataset
+    if dataset:count() == 0 then
+        self:refuse_few(dataset:count_before())
+    end
+    return dataset
+end
+
+--- Ends the program: so many samples are less than one batch.
+function methods:refuse_few(samples)
+    refuse(self.about, ("%d training samples%s are not enough for a batch of %d: use a smaller --batch%s"):format(
+        samples, self.ranks > 1 and " of each rank" or "", self.batch, self.about.data and ", or --data with more" or ""))
 end
 
 --- Adds a tensor to what is saved of which each rank has its share, along an axis counted from 0.
@@ -220,7 +230,7 @@ end
 function methods:resume_step()
     local latest = joined(self, {self.saver:latest()}, "max")[1] -- rank 0's, others have none
     local step = self.resume and latest >= 0 and self.saver:restore() or 0
-    self.journal = eg.journal(self:path "log.jsonl", {append = self.resume})
+    self.journal = eg.journal(self:path "log.jsonl", {append = step > 0, last_step = step})
     if self.rank > 0 then -- weights were the same on all; noise is each rank's own
         local random = eg.random_get_state()
         random.seed = random.seed ~ self.rank * 0x9e3779b97f4a7c15
@@ -286,6 +296,7 @@ function methods:checkpoint(step, due)
         self.saver:save(step)
     end
     if signal then
+        self:plot_all()
         io.stderr:write(("stopped at step %d; go on with: %s\n"):format(step, command(self)))
         os.exit(128 + signal, true)
     end
@@ -311,6 +322,16 @@ function methods:plot(name, names, title)
     end
     self:picture(name, eg.plot, curves, {title = title, labels = names, xlabel = "step",
                                          smooth = math.max(0, 1 - 20 / #curves[1])})
+end
+
+--- Every curve by itself, loss.png and so on: what there is when a run is stopped.
+function methods:plot_all()
+    for name, curve in pairs(self.curves) do
+        if not name:match "/" and #curve > 0 then
+            eg.plot(curve, {path = self:path(name .. ".png"), title = name, xlabel = "step",
+                            smooth = math.max(0, 1 - 20 / #curve)})
+        end
+    end
 end
 
 --- A curve of what was learned from, its mean over each epoch of so many steps, beside "valid/" and its name, which has
@@ -359,6 +380,7 @@ end
 
 return function(about)
     local run = setmetatable(read_options(about, arg or {}), methods)
+    run.about = about
     run.curves, run.out = {}, run.out:gsub("(.)/+$", "%1")
     io.stdout:setvbuf "line"
     join(run, about)

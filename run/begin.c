@@ -326,17 +326,18 @@ eg_status eg_run_open(eg_run *run)
     bool resume = run->settings.resume;
     eg_status st = run_open_saver(run);
     st = st ? st : run_save_parts(run);
-    st = st ? st : run_open_logs(run, resume);
     st = st || resume ? st : save_flags(run);
     if (!st && resume) {
-        st = eg_saver_restore(run->saver, &run->step);
+        st = run_check_precision(run);
+        st = st ? st : eg_saver_restore(run->saver, &run->step);
         const char *path = st ? "" : eg_saver_path(run->saver);
         if (*path) {
-            fprintf(run->out, "going on behind step %lld (%s)\n", (long long)run->step, path);
+            eg_run_say(run, "going on behind step %lld (%s)", (long long)run->step, path);
         } else if (!st) {
-            fprintf(run->out, "there is no checkpoint yet; starting anew\n");
+            eg_run_say(run, "there is no checkpoint yet; starting anew");
         }
     }
+    st = st ? st : run_open_logs(run, resume && run->step > 0, run->step);
     run_part_random(run);
     return eg_run_heed(run, st);
 }
@@ -391,11 +392,24 @@ static eg_status write_profile(const eg_run *run)
     return EG_OK;
 }
 
+/* Samples per second of all ranks together, or steps where a step has no batch. */
+static void say_speed(eg_run *run)
+{
+    const char *unit = run->options.unit ? run->options.unit : run->data ? "samples" : "steps";
+    const bool batches = run->options.unit || run->data;
+    const double speed = eg_run_speed(run) * (batches ? (double)(run->settings.batch * run->ranks) : 1);
+    if (*unit && speed > 0) {
+        eg_run_say(run, "training: %.*f %s per second", speed < 10 ? 2 : speed < 100 ? 1 : 0, speed, unit);
+    }
+}
+
 /* What there is to say, and main's exit status. */
 static int tell(eg_run *run, eg_status st)
 {
     if (run->signal) {
         run_say_how_to_go_on(run);
+    }
+    if (run->signal && !(run->after_signal && run->failure.code)) {
         return 128 + run->signal;
     }
     if (run->refused) {
@@ -430,6 +444,9 @@ int eg_run_end(eg_run *run, eg_status st)
         eg_run_heed(run, write_profile(run));
     }
     run_forget_rows(run);
+    if (!run->status) {
+        say_speed(run);
+    }
     int status = tell(run, run->status);
     eg_saver_free(run->saver);
     run_free_parts(run);
@@ -454,7 +471,7 @@ eg_status eg_run_heed(eg_run *run, eg_status st)
         run->status = st;
         run->failure = *eg_last_error();
         run->failure.code = run->failure.code ? run->failure.code : st;
-        if (run->ranks > 1 && !run->signal) {
+        if (run->ranks > 1 && (!run->signal || run->after_signal)) {
             eg_comm_give_up(run->comm); /* with these words */
         }
     }

@@ -74,7 +74,7 @@ double eg_run_curve_mean(eg_run *run, const char *field, int64_t first, int64_t 
 eg_status eg_run_check_fell(eg_run *run, const char *field, double share)
 {
     int64_t tenth = run->step / 10 + 1;
-    if (run->status || !run->settings.smoke || run->rank > 0) { /* rank 0 has the whole log */
+    if (run->status || !run->settings.smoke || run->signal || run->rank > 0) { /* rank 0 has the whole log */
         return run->status;
     }
     double first = eg_run_curve_mean(run, field, 0, tenth);

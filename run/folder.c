@@ -136,9 +136,9 @@ eg_status run_open_saver(eg_run *run)
     return run->saver ? EG_OK : eg_last_error()->code;
 }
 
-eg_status run_open_logs(eg_run *run, bool append)
+eg_status run_open_logs(eg_run *run, bool append, int64_t last_step)
 {
-    run->journal = eg_journal_new(eg_run_path(run, "log.jsonl").text, .append = append);
+    run->journal = eg_journal_new(eg_run_path(run, "log.jsonl").text, .append = append, .last_step = last_step);
     run->board = run->journal ? eg_events_new(eg_run_path(run, "events").text) : NULL;
     if (!run->board && eg_last_error()->code == EG_ENOKERNEL) {
         eg_clear_error(); /* it goes without */
@@ -150,5 +150,5 @@ eg_status run_open_logs(eg_run *run, bool append)
 eg_status run_need_logs(eg_run *run)
 {
     eg_status st = eg_run_open(run);
-    return st || run->journal ? st : run_open_logs(run, true);
+    return st || run->journal ? st : run_open_logs(run, true, 0);
 }

@@ -216,6 +216,11 @@ void eg_run_say(eg_run *run, const char *format, ...)
     fflush(run->out);
 }
 
+FILE *eg_run_out(const eg_run *run)
+{
+    return run->out;
+}
+
 void eg_run_hush(eg_run *run)
 {
     run->hushed = true;

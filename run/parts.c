@@ -46,6 +46,31 @@ eg_status run_save_parts(eg_run *run)
     return st;
 }
 
+eg_status run_check_precision(const eg_run *run)
+{
+    char scale[140];
+    eg_status st = EG_OK;
+    const eg_path path = eg_run_latest(run);
+    eg_tensors *file = run->rank == 0 && *path.text ? eg_tensors_open(path.text) : NULL;
+    for (int i = 0; i < run->part_count && file && !st; i++) {
+        const run_part *p = &run->parts[i];
+        snprintf(scale, sizeof scale, "%.90s-scale/scale", p->name);
+        if (p->kind == RUN_OPTIM && eg_tensors_has(file, scale) != (p->scaler != NULL)) {
+            st =
+                eg_failf(EG_ESTATE, "eg_run_open",
+                         "%s was written with%s --precision f16, this run has --precision %s: resume with %s, or train "
+                         "anew with another --out",
+                         path.text, p->scaler ? "out" : "", run->settings.precision,
+                         p->scaler ? "--precision f32" : "--precision f16");
+        }
+    }
+    if (run->rank == 0 && *path.text && !file) {
+        eg_clear_error(); /* the saver reports it, or reads an earlier one */
+    }
+    eg_tensors_free(file);
+    return st;
+}
+
 /* The run has it from now on, even where it cannot be saved. */
 static eg_status take(eg_run *run, const char *name, const run_part *part)
 {
@@ -114,7 +139,10 @@ eg_dataset *eg_run_train_on(eg_run *run, eg_dataset *d)
         run->per_epoch = run->per_epoch < 0 ? 0 : run->per_epoch;
         run->steps = run->settings.steps ? run->settings.steps : run->settings.epochs * run->per_epoch;
         if (eg_dataset_count(d) == 0) {
-            st = eg_fail(EG_EINVAL, "eg_run_train_on", "there is not enough data for one batch");
+            st = eg_failf(EG_EINVAL, "eg_run_train_on",
+                          "%lld training samples%s are not enough for a batch of %lld: use a smaller --batch%s",
+                          (long long)eg_dataset_count_before(d), run->ranks > 1 ? " of each rank" : "",
+                          (long long)run->settings.batch, run->options.data ? ", or a --data with more" : "");
         }
     }
     return eg_run_heed(run, st) ? NULL : d;

@@ -84,8 +84,9 @@ struct eg_run {
     eg_journal *journal; /* log.jsonl */
     bool is_open, stopping, hushed, refused;
     eg_status status;
-    eg_error failure; /* the first */
-    int signal;       /* what stopped the run, behind step `step`; 0: nothing did */
+    eg_error failure;  /* the first */
+    int signal;        /* what stopped the run, behind step `step`; 0: nothing did */
+    bool after_signal; /* the loops have ended, and the status is that of what follows them */
     bool heeds_signals;
 
     int64_t step, steps, per_epoch, epochs_done;
@@ -142,7 +143,8 @@ bool run_failed_elsewhere(const eg_run *run);
 
 /* The saver and the logs; what an earlier run has left is put aside unless this one goes on with it. */
 eg_status run_open_saver(eg_run *run);
-eg_status run_open_logs(eg_run *run, bool append);
+/* append: behind the rows there are, of which those after last_step are removed; 0: none are. */
+eg_status run_open_logs(eg_run *run, bool append, int64_t last_step);
 /* They are open: with the run, or, of one that was restored, behind what is there. */
 eg_status run_need_logs(eg_run *run);
 
@@ -155,6 +157,9 @@ eg_path run_epoch_picture(const eg_run *run, const char *name, int64_t epoch);
 
 /* All that is known so far, into the saver there is now. */
 eg_status run_save_parts(eg_run *run);
+/* Fails if the latest checkpoint was written with --precision f16, whose optimizers have loss scales, and this run has
+ * another precision, or the other way round. */
+eg_status run_check_precision(const eg_run *run);
 void run_free_parts(eg_run *run);
 
 /* ---- notes.c ---- */

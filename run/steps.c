@@ -243,6 +243,11 @@ static bool has_epochs_left(const eg_run *run)
 static void go_on(eg_run *run)
 {
     run->in_epoch = has_epochs_left(run);
+    if (run->signal && !run->after_signal) { /* the checkpoint is written: what follows the loops draws what there is */
+        run->after_signal = run->stopping = true;
+        run->status = EG_OK;
+        memset(&run->failure, 0, sizeof run->failure);
+    }
     if (run->in_epoch) {
         begin_epoch(run);
     } else if (run->heeds_signals && !run->status) { /* else when the run ends, after its words */

@@ -382,6 +382,32 @@ EGT(a_journal_in_any_locale)
     }
 }
 
+/* A run that was killed and resumes at an earlier step writes later steps again. */
+EGT(journal_of_a_resumed_run_has_each_step_once)
+{
+#define EARLIER    "{\"step\": 1, \"loss\": 3}\n{\"note\": \"kept\"}\n{\"step\": 2, \"loss\": 2}\nno JSON\n"
+#define EVALUATION "{\"step\": 2, \"valid/loss\": 5}\n"
+    static const char text[] = EARLIER "{\"step\": 3, \"loss\": 1}\n" EVALUATION "{\"step\": 4, \"lo",
+                      kept[] = EARLIER EVALUATION;
+    const char *path = egt_path("log.jsonl");
+    for (int i = 0; i < 2; i++) { /* the second time there is nothing to remove */
+        egt_write(path, i ? kept : text, i ? sizeof kept - 1 : sizeof text - 1);
+        eg_journal *j = eg_journal_new(path, .append = true, .last_step = 2);
+        EGT_CHECK(j);
+        eg_journal_free(j);
+        slurp(path);
+        EGT_STR((char *)file, kept);
+    }
+    eg_journal *j = eg_journal_new(path, .append = true, .last_step = 2);
+    EGT_OK(eg_journal_row(j, EG_INTEGER("step", 3)));
+    eg_journal_free(j);
+    slurp(path);
+    EGT_STR((char *)file, "{\"step\": 3}\n");
+    egt_write(path, "", 0);
+    eg_journal_free(eg_journal_new(path, .append = true, .last_step = 2));
+    EGT_REFUSED(eg_journal_new(egt_folder(), .append = true, .last_step = 2), EG_EIO, "");
+}
+
 EGT(journals_go_on)
 {
     const char *path = egt_path("log.jsonl");

@@ -66,6 +66,12 @@ int64_t eg_dataset_count(const eg_dataset *d)
     return !d ? 0 : d->is->count ? d->is->count(d) : eg_dataset_count(d->from);
 }
 
+int64_t eg_dataset_count_before(const eg_dataset *d)
+{
+    int64_t n = eg_dataset_count(d);
+    return n || !d || !d->from ? n : eg_dataset_count_before(d->from);
+}
+
 eg_status eg__start(eg_dataset *d, uint64_t epoch)
 {
     return d->is->start ? d->is->start(d, epoch) : eg__start(d->from, epoch);

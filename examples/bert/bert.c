@@ -190,8 +190,9 @@ int main(int argc, char **argv)
         EG_FLAG_SWITCH("predict", &o.predict, "only judge, by the newest checkpoint in --out"),
         ENCODER_FLAGS(&o.net),
     };
-    return eg_run_main(argc, argv, work, &o, .name = "bert", .about = "BERT learns whether two sentences say the same.",
-                       .flags = flags, .flag_count = EG_FLAG_COUNT(flags), .settle = settle, .epochs = 3, .batch = 32,
+    return eg_run_main(argc, argv, work, &o, .name = "bert", .unit = "sentence pairs",
+                       .about = "BERT learns whether two sentences say the same.", .flags = flags,
+                       .flag_count = EG_FLAG_COUNT(flags), .settle = settle, .epochs = 3, .batch = 32,
                        .save_every = 1000, .smoke_steps = 10, .smoke_batch = 8,
                        .data = "folder with msr_paraphrase_train.txt and msr_paraphrase_test.txt, or GLUE's train.tsv "
                                "and dev.tsv of MRPC; without it pairs about a small world");

@@ -123,7 +123,7 @@ eg_status encoder_load(eg_run *run, eg_module *net, const encoder_options *o)
                        : eg_last_error()->code;
     if (!st) {
         eg_run_say(run, "weights of %s:", path);
-        st = eg_load_report_print(stdout, report);
+        st = eg_load_report_print(eg_run_out(run), report);
     }
     eg_load_report_free(report);
     eg_tensors_free(renamed);

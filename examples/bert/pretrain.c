@@ -182,7 +182,7 @@ int main(int argc, char **argv)
                      "text that is not learned from; else the same, otherwise hidden"),
         ENCODER_FLAGS(&o.net),
     };
-    return eg_run_main(argc, argv, work, &o, .name = "bert-pretrain",
+    return eg_run_main(argc, argv, work, &o, .name = "bert-pretrain", .unit = "sequences",
                        .about = "BERT learns from text which words were hidden, and what follows what.", .flags = flags,
                        .flag_count = EG_FLAG_COUNT(flags), .settle = settle, .without = "epochs", .batch = 32,
                        .save_every = 1000, .smoke_steps = 12, .smoke_batch = 8,

@@ -184,7 +184,7 @@ int main(int argc, char **argv)
         EG_FLAG_SWITCH("predict", &o.predict, "only judge, by the newest checkpoint in --out"),
         ENCODER_FLAGS(&o.net),
     };
-    return eg_run_main(argc, argv, work, &o, .name = "bert-squad",
+    return eg_run_main(argc, argv, work, &o, .name = "bert-squad", .unit = "questions",
                        .about = "BERT learns where in a passage the answer to a question stands.", .flags = flags,
                        .flag_count = EG_FLAG_COUNT(flags), .settle = settle, .epochs = 2, .batch = 12,
                        .save_every = 1000, .smoke_steps = 40, .smoke_batch = 8,

@@ -50,7 +50,11 @@ static eg_status open_photos(job *j)
     j->learned = j->all.count - held;
     return st || j->learned > 0
                ? st
-               : eg_failf(EG_EFORMAT, "caption", "of %lld photos none is left to learn from", (long long)j->all.count);
+               : eg_failf(
+                     EG_EFORMAT, "caption",
+                     "of %lld photos %lld are held out, and none is left to learn from: use a smaller --held-out, or "
+                     "more photos",
+                     (long long)j->all.count, (long long)held);
 }
 
 static eg_status open_data(job *j)
@@ -225,7 +229,7 @@ static eg_status say(job *j, const photo *p, eg_tensor *features)
     if (!st) {
         eg_tensor *text = writer_text(&j->writer, made);
         const int n = text ? (int)eg_numel(text) : 0;
-        printf("%.*s\n", n, n ? (const char *)eg_data(text) : "");
+        eg_run_say(j->run, "%.*s", n, n ? (const char *)eg_data(text) : "");
         st = eg_run_picture(j->run, "words", writer_draw(&j->writer, j->run, p, made));
     }
     eg_release(made);
@@ -329,7 +333,7 @@ int main(int argc, char **argv)
         EG_FLAG_TEXT("caption", &o.caption, NULL, "FILE", "only say what is on this photo, and draw where it looks"),
         EG_FLAG_TEXT("checkpoint", &o.checkpoint, NULL, "FILE", "to do that with; else the newest in --out"),
     };
-    return eg_run_main(argc, argv, work, &o, .name = "caption",
+    return eg_run_main(argc, argv, work, &o, .name = "caption", .unit = "captions",
                        .about = "Learns to say what is on photos, looking where each word is.", .flags = flags,
                        .flag_count = EG_FLAG_COUNT(flags), .settle = settle, .epochs = 20, .batch = 64,
                        .save_every = 1000, .smoke_steps = 80, .smoke_batch = 16,

@@ -38,7 +38,8 @@ static eg_tensor *text_of(const char *path)
     int64_t n = file ? getdelim(&text, &room, '\0', file) : -1;
     eg_tensor *t = n > WINDOW ? eg_from(EG_SHAPE(n), EG_U8, text) : NULL;
     if (n <= WINDOW) {
-        eg_failf(EG_EIO, "chars", "%s has no %d letters to read", path ? path : "a temporary file", WINDOW + 1);
+        eg_failf(EG_EIO, "chars", "%s has %lld letters, at least %d are needed: give a longer text as --data",
+                 path ? path : "a temporary file", (long long)(n > 0 ? n : 0), WINDOW + 1);
     }
     free(text);
     if (file) {
@@ -132,8 +133,8 @@ int main(int argc, char **argv)
     const eg_flag flags[] = {
         EG_FLAG_REAL("temperature", &temperature, "0.7", 0.01, 100, "below 1 it writes what is likelier"),
     };
-    return eg_run_main(argc, argv, work, &temperature, .name = "chars", .flags = flags, .flag_count = 1,
-                       .about = "Learns a text letter by letter, and writes more of it.", .without = "epochs",
-                       .data = "any text file; without it somebody counts", .settle = settle, .batch = 32,
-                       .smoke_steps = 70);
+    return eg_run_main(argc, argv, work, &temperature, .name = "chars", .unit = "sequences", .flags = flags,
+                       .flag_count = 1, .about = "Learns a text letter by letter, and writes more of it.",
+                       .without = "epochs", .data = "any text file; without it somebody counts", .settle = settle,
+                       .batch = 32, .smoke_steps = 70);
 }

@@ -33,7 +33,7 @@ local function read(path)
 end
 
 local text = eg.text(run.data and read(run.data) or count()):to(run.device)
-assert(#text > WINDOW, "there are no 65 letters to read")
+assert(#text > WINDOW, ("a text of %d letters, at least %d are needed"):format(#text, WINDOW + 1))
 
 -- ---- the net --------------------------------------------------------------------------------------------
 local net = eg.nn.sequential {eg.nn.embedding(256, 64), eg.nn.gru(64, run.units), eg.nn.linear(run.units, 256)}

@@ -28,7 +28,7 @@ with tempfile.TemporaryDirectory() as at:
     check("any bytes are a text", "abc" in said.split("after 64 steps")[1], said)
     with open(at + "/short", "w") as file:
         file.write("too short")
-    check("a text that is too short", "letters to read" in run("--data", at + "/short", "--out", at + "/x", expect=1))
+    check("a text that is too short", "at least 65 are needed" in run("--data", at + "/short", "--out", at + "/x", expect=1))
     check("no text", "not/there" in run("--data", "not/there", "--out", at + "/x", expect=1))
     check("help", "--temperature" in run("--help"))
     for wrong in (["--temperature", "0"], ["--epochs", "2"], ["--nonsense"]):

@@ -86,7 +86,7 @@ int main(int argc, char **argv)
         EG_FLAG_REAL("batch-norm-decay", &o.decay, "0.997", 0, 0.999999, "of the statistics of norms"),
         EG_FLAG_REAL("batch-norm-epsilon", &o.epsilon, "1e-5", 1e-12, 1, "added to variances"),
     };
-    return eg_run_main(argc, argv, work, &o, .name = "cifar10",
+    return eg_run_main(argc, argv, work, &o, .name = "cifar10", .unit = "images",
                        .about = "Trains a residual net to tell ten kinds of small images apart. `cifar10 get-data` "
                                 "fetches CIFAR-10 into --data (egret-data/cifar10).",
                        .flags = flags, .flag_count = EG_FLAG_COUNT(flags), .epochs = 228, .batch = 128,

@@ -22,7 +22,6 @@ local train = run:deal(images.learned_from(run.data, run):batch(run.batch, {drop
 local test = images.tested_with(run.data, {drawn = math.max(run.drawn // 5, 50)}):batch(100)
 local kinds = images.kinds(run.data)
 local per_epoch = train:count()
-assert(per_epoch > 0, "there are not enough images for one batch")
 
 -- ---- the net ------------------------------------------------------------------------------------------
 -- Three stages of blocks: 32 x 32 places of 16 channels, 16 x 16 of 32, 8 x 8 of 64. Their mean gives a score to each

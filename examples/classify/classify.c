@@ -266,7 +266,7 @@ int main(int argc, char **argv)
     options o;
     eg_flag flags[OPTIONS_FLAGS];
     int count = options_flags(&o, flags);
-    return eg_run_main(argc, argv, work, &o, .name = "egret-classify",
+    return eg_run_main(argc, argv, work, &o, .name = "egret-classify", .unit = "images",
                        .about = "Trains a net of the library on labelled images, from nothing or from another net's "
                                 "weights, or judges one.",
                        .flags = flags, .flag_count = count, .without = "data epochs batch steps save-every out",

@@ -128,7 +128,7 @@ static eg_status restore(eg_run *run, const options *o, eg_module *net, eg_load_
     how.report = &report;
     st = st ? st : eg_module_load_state_with(net, taken, &how);
     if (report) {
-        eg_load_report_print(stdout, report);
+        eg_load_report_print(eg_run_out(run), report);
     }
     eg_load_report_free(report);
     eg_tensors_free(from.tensors);

@@ -62,7 +62,7 @@ static eg_status summarise(eg_run *run, eg_module *net, int64_t channels, int64_
     eg_status st = EG_OK;
     EG_SCOPE {
         eg_tensor *image = eg_run_here(run, eg_zeros(EG_SHAPE(1, channels, side, side), EG_F32));
-        st = eg_summary(stdout, net, image);
+        st = eg_summary(eg_run_out(run), net, image);
     }
     return st;
 }

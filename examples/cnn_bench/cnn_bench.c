@@ -124,7 +124,7 @@ static int run_one(int argc, char **argv, eg_comm *comm)
     bench b = {.run = NULL};
     eg_flag flags[OPTIONS_FLAGS];
     int count = options_flags(&b.o, flags);
-    int status = eg_run_main(argc, argv, work, &b, .name = "egret-cnn-bench",
+    int status = eg_run_main(argc, argv, work, &b, .name = "egret-cnn-bench", .unit = "",
                              .about = "Measures how many images per second a net learns from, trains it, or judges it.",
                              .flags = flags, .flag_count = count, .settle = settle,
                              .without = "data epochs batch steps save-every out smoke seed", .comm = comm,

@@ -87,6 +87,7 @@ static eg_status pace_steps(eg_run *run)
     if (!eg_run_status(run)) {
         wait_for(run, "report");
         eg_run_say(run, "sum %lld", (long long)sum);
+        eg_run_plot(run, "sum.png", "Sum", "sum");
     }
     return eg_run_status(run);
 }

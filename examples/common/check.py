@@ -20,7 +20,7 @@ import tempfile
 import time
 import zipfile
 
-from checking import (Files, check, finish, heeds_signals, logged, runner, served, skip,  # noqa: E402
+from checking import (Files, check, finish, heeds_signals, is_png, logged, runner, served, skip,  # noqa: E402
                       started)
 
 program = sys.argv[1]
@@ -347,8 +347,9 @@ def stops(at):
         part = paced(out, 5, "--batch=7", program=first)
         part.send_signal(number)
         check(f"{number.name}: the step goes on", is_asleep(part))
-        ends(out, "step-2")
+        ends(out, "step-2", "report")
         said = part.communicate(timeout=60)[0]
+        check(f"{number.name}: what follows the loops is done", "sum 3\n" in said and is_png(out + "/sum.png"), said)
         command = shlex.join([first, "pace", "--steps", "5", "--batch=7", "--out", out, "--resume"])
         line = said.rstrip("\n").split("\n")[-1]
         check(f"{number.name}: status {128 + number}, was {part.returncode}", part.returncode == 128 + number)
@@ -366,17 +367,17 @@ def other_stops(at):
     out = at + "/last"
     part = paced(out, 2)
     part.send_signal(signal.SIGINT)
-    ends(out, "step-2")
+    ends(out, "step-2", "report")
     said = part.communicate(timeout=60)[0]
-    check("the last step is one too", part.returncode == 130 and "at step 2" in said, said)
-    ends(out, "report")
-    check("and the report is made up for", "sum 3" in run("pace", "--steps", "2", "--resume", "--out", out))
+    check("the last step is one too", part.returncode == 130 and "sum 3\n" in said
+          and "at step 2" in said, said)
+    check("and the report comes again", "sum 3" in run("pace", "--steps", "2", "--resume", "--out", out))
     part = paced(out, 4, "--resume", ready=3)
     part.send_signal(signal.SIGINT)
     ends(out, "step-4")
     said = part.communicate(timeout=60)[0]
     check("--resume is said once", said.endswith(f"pace --steps 4 --resume --out {out}\n"), said)
-    ends(at, "step-1")
+    ends(at, "step-1", "report")
     part = subprocess.Popen([program, "pace", "--out", at, "--steps", "2", "--"], stderr=subprocess.PIPE, text=True,
                             stdout=subprocess.DEVNULL, preexec_fn=heeds_signals)
     while part.poll() is None and not os.path.exists(at + "/log.jsonl"):
@@ -396,7 +397,7 @@ def other_stops(at):
         check(f"{second.name}: the second ends it at once", part.returncode == -second, part.returncode)
         check("and leaves what there was", checkpoints(out) == [3])
 
-    part = paced(at + "/report", 2, ready=2)
+    part = paced(at + "/reporting", 2, ready=2)
     check("the report takes its time", is_asleep(part))
     part.send_signal(signal.SIGINT)
     part.communicate(timeout=60)
@@ -420,6 +421,19 @@ def other_stops(at):
     check("to the end", part.wait(timeout=60) == 0)
 
 
+def killed(at):
+    """The log of a run that was killed behind its checkpoint and resumed has each step once."""
+    out = at + "/killed"
+    part = paced(out, 5, ready=4)
+    part.kill()
+    part.communicate(timeout=60)
+    check("killed behind step 4, saved at step 3", part.returncode == -signal.SIGKILL and checkpoints(out) == [3])
+    ends(out, "step-5", "report")
+    run("pace", "--steps", "5", "--resume", "--out", out)
+    steps = [json.loads(line)["step"] for line in open(out + "/log.jsonl")]
+    check("each step has one row", steps == [1, 2, 3, 4, 5], steps)
+
+
 def full_disk(at):
     """A checkpoint that cannot be written: words, status 1, and the one before is there."""
     for ready, words in ((1, "step 2 is not saved, and there is no checkpoint"),
@@ -439,7 +453,7 @@ def full_disk(at):
 
 with tempfile.TemporaryDirectory() as at:
     runs(at)
-    for place in (stops, other_stops, full_disk):
+    for place in (stops, other_stops, killed, full_disk):
         os.mkdir(f"{at}/{place.__name__}")
         place(f"{at}/{place.__name__}")
     check("help", "--resume" in run("run", "--help"))

@@ -138,7 +138,9 @@ eg_status convert_flowers(const char *from, const char *to, const convert_split 
     int64_t validation = split->validation ? split->validation : all < FEW ? (all + 9) / 10 : USUAL;
     eg_status st = classes ? EG_OK : eg_last_error()->code;
     if (!st && (validation < split->shards || all - validation < split->shards)) {
-        st = eg_failf(EG_EINVAL, function, "%lld images, %lld of them to validate, are too few for %lld files of each",
+        st = eg_failf(EG_EINVAL, function,
+                      "%lld images, %lld of them to validate, are too few for %lld files of each: use a "
+                      "smaller --shards or --validation",
                       (long long)all, (long long)validation, (long long)split->shards);
     }
     st = st ? st : eg_folder_make(to);

@@ -121,8 +121,8 @@ static eg_status introduce(const school *s)
 {
     EG_RUN_COMPUTES(s->run)
     {
-        eg_run_heed(s->run, eg_summary(stdout, s->encoder, eg_zeros(EG_SHAPE(SHEET, 1, 28, 28), EG_F32)));
-        eg_run_heed(s->run, eg_summary(stdout, s->decoder, eg_run_here(s->run, s->codes)));
+        eg_run_heed(s->run, eg_summary(eg_run_out(s->run), s->encoder, eg_zeros(EG_SHAPE(SHEET, 1, 28, 28), EG_F32)));
+        eg_run_heed(s->run, eg_summary(eg_run_out(s->run), s->decoder, eg_run_here(s->run, s->codes)));
     }
     eg_run_say(s->run, "%lld steps", (long long)eg_run_steps(s->run));
     return eg_run_status(s->run);
@@ -151,7 +151,7 @@ int main(int argc, char **argv)
         EG_FLAG_REAL("lr", &o.lr, "1e-4", 1e-9, 10, "learning rate"),
         EG_FLAG_SWITCH("sample", &o.sample, "only write sample.png with new digits of the latest checkpoint"),
     };
-    return eg_run_main(argc, argv, work, &o, .name = "cvae",
+    return eg_run_main(argc, argv, work, &o, .name = "cvae", .unit = "images",
                        .about = "Trains a variational autoencoder on digits and lets it write new ones. `cvae "
                                 "get-data` fetches MNIST into --data (egret-data/mnist).",
                        .flags = flags, .flag_count = EG_FLAG_COUNT(flags), .epochs = 20, .batch = 100,

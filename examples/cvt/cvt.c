@@ -273,7 +273,7 @@ static eg_status read_file(job *j)
         return eg_last_error()->code;
     }
     EG_FOR_EACH(line, lines) {
-        st = net_read(&j->net, j->run, j->words, line[0], stdout);
+        st = net_read(&j->net, j->run, j->words, line[0], eg_run_out(j->run));
         if (st) {
             break;
         }
@@ -294,7 +294,7 @@ static eg_status use(job *j)
     if (!st && j->o->read) {
         EG_SCOPE {
             eg_tensor *text = eg_text(j->o->read);
-            st = text ? net_read(&j->net, j->run, j->words, text, stdout) : eg_last_error()->code;
+            st = text ? net_read(&j->net, j->run, j->words, text, eg_run_out(j->run)) : eg_last_error()->code;
         }
     }
     return st || !j->o->read_file ? st : read_file(j);
@@ -348,7 +348,7 @@ int main(int argc, char **argv)
         EG_FLAG_TEXT("read", &o.read, NULL, "TEXT", "only say of its words what they are, by the newest checkpoint"),
         EG_FLAG_TEXT("read-file", &o.read_file, NULL, "FILE", "only of its lines"),
     };
-    return eg_run_main(argc, argv, work, &o, .name = "cvt",
+    return eg_run_main(argc, argv, work, &o, .name = "cvt", .unit = "sentences",
                        .about = "Learns to say of every word of a sentence what it is, from sentences with marks and "
                                 "from sentences without.",
                        .flags = flags, .flag_count = EG_FLAG_COUNT(flags), .settle = settle, .epochs = 20, .batch = 64,

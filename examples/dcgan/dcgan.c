@@ -109,8 +109,9 @@ static eg_status introduce(game *g)
 {
     EG_RUN_COMPUTES(g->run)
     {
-        eg_run_heed(g->run, eg_summary(stdout, g->generator, eg_run_here(g->run, g->noise)));
-        eg_run_heed(g->run, eg_summary(stdout, g->discriminator, eg_zeros(EG_SHAPE(SHEET, 1, 28, 28), EG_F32)));
+        eg_run_heed(g->run, eg_summary(eg_run_out(g->run), g->generator, eg_run_here(g->run, g->noise)));
+        eg_run_heed(g->run,
+                    eg_summary(eg_run_out(g->run), g->discriminator, eg_zeros(EG_SHAPE(SHEET, 1, 28, 28), EG_F32)));
     }
     eg_run_say(g->run, "%lld steps", (long long)eg_run_steps(g->run));
     return eg_run_status(g->run);
@@ -139,7 +140,7 @@ int main(int argc, char **argv)
         EG_FLAG_REAL("lr", &o.lr, "1e-4", 1e-9, 10, "learning rate of both players"),
         EG_FLAG_SWITCH("sample", &o.sample, "only write sample.png with new digits of the latest checkpoint"),
     };
-    return eg_run_main(argc, argv, work, &o, .name = "dcgan",
+    return eg_run_main(argc, argv, work, &o, .name = "dcgan", .unit = "images",
                        .about = "Lets two nets play until one of them writes digits. `dcgan get-data` fetches MNIST "
                                 "into --data (egret-data/mnist).",
                        .flags = flags, .flag_count = EG_FLAG_COUNT(flags), .epochs = 20, .batch = 256,

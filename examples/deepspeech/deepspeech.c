@@ -224,9 +224,13 @@ static eg_status open_talk(job *j)
     j->learned.features = j->others.features = j->features;
     eg_run_say(j->run, "%lld utterances to learn from, %lld to be judged by (%s)", (long long)j->learned.count,
                (long long)(j->others.count ? j->others.count : j->learned.count), s->data ? s->data : "made up");
-    return st                             ? st
-           : j->learned.count >= s->batch ? EG_OK
-                                          : eg_fail(EG_EINVAL, "deepspeech", "there are not enough for one batch");
+    return st ? st
+           : j->learned.count >= s->batch
+               ? EG_OK
+               : eg_failf(EG_EINVAL, "deepspeech",
+                          "%lld recordings to learn from are not enough for a batch of %lld: "
+                          "use a smaller --batch or --held-out, or more --data",
+                          (long long)j->learned.count, (long long)s->batch);
 }
 
 static eg_status open_language(job *j)
@@ -331,10 +335,10 @@ int main(int argc, char **argv)
         EG_FLAG_TEXT("listen", &o.listen, NULL, "FILE", "only write down what is said in this file"),
         EG_FLAG_TEXT("checkpoint", &o.checkpoint, NULL, "FILE", "to do that with; else the best in --out"),
     };
-    return eg_run_main(argc, argv, work, &o, .name = "deepspeech", .about = "Learns to write down what is said.",
-                       .flags = flags, .flag_count = EG_FLAG_COUNT(flags), .settle = settle, .epochs = 10, .batch = 128,
-                       .save_every = 500, .smoke_steps = 30, .smoke_batch = 8,
-                       .data =
-                           "folder of LibriSpeech's layout (*.trans.txt and .flac) or LJ Speech's (metadata.csv and "
-                           "wavs); without it utterances are made up of tones");
+    return eg_run_main(
+        argc, argv, work, &o, .name = "deepspeech", .unit = "recordings", .about = "Learns to write down what is said.",
+        .flags = flags, .flag_count = EG_FLAG_COUNT(flags), .settle = settle, .epochs = 10, .batch = 128,
+        .save_every = 500, .smoke_steps = 30, .smoke_batch = 8,
+        .data = "folder of LibriSpeech's layout (*.trans.txt and .flac) or LJ Speech's (metadata.csv and "
+                "wavs); without it utterances are made up of tones");
 }

@@ -30,7 +30,6 @@ end)
 local numbers = eg.data.from_tensors {eg.arange(1, #learned + 1, 1, "i64")}:batch(run.batch, {drop_last = true})
 local train = run:deal(numbers:shuffle(#learned // run.batch + 1, {seed = run.seed, ordered = 1}))
 local per_epoch = train:count()
-assert(per_epoch > 0, "there are not enough utterances for one batch")
 
 -- ---- the net ------------------------------------------------------------------------------------------
 -- Convolutions see many frames and bins at once, and leave a quarter of the frames. Recurrent layers read these from both

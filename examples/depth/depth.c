@@ -185,7 +185,7 @@ int main(int argc, char **argv)
         EG_FLAG_TEXT("write", &o.write, NULL, "DIR", "only write the drawn flights there, as KITTI's files"),
         EG_FLAG_SWITCH("evaluate", &o.evaluate, "only tell what the best nets in --out are worth"),
     };
-    return eg_run_main(argc, argv, work, &o, .name = "depth",
+    return eg_run_main(argc, argv, work, &o, .name = "depth", .unit = "videos",
                        .about = "Learns from video alone how far away things are and how the camera moves. "
                                 "`depth PHOTO ...` draws how far away things on photos are.",
                        .flags = flags, .flag_count = EG_FLAG_COUNT(flags), .epochs = 20, .batch = 4, .smoke_steps = 24,

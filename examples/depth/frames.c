@@ -50,8 +50,11 @@ static eg_status divide(frames *f)
     frames_count(f, false, &parts, &threes[1]);
     return threes[0] && threes[1]
                ? EG_OK
-               : eg_failf(EG_EFORMAT, "depth", "%lld videos, of which %lld are held out: too few frames are left",
-                          (long long)f->all.count, (long long)f->held);
+               : eg_failf(
+                     EG_EFORMAT, "depth",
+                     "%lld videos, of which %lld are held out: too few frames are left; use a smaller --held-out, or "
+                     "videos of more frames",
+                     (long long)f->all.count, (long long)f->held);
 }
 
 frames *frames_open(eg_run *run, const char *folder, const frames_options *o)

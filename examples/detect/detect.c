@@ -245,7 +245,7 @@ int main(int argc, char **argv)
         EG_FLAG_SWITCH("evaluate", &o.evaluate, "only tell what the best net in --out, or --weights, is worth"),
         EG_FLAG_REAL("least", &o.least, "0.5", 0, 1, "score of what is drawn"),
     };
-    return eg_run_main(argc, argv, work, &o, .name = "detect",
+    return eg_run_main(argc, argv, work, &o, .name = "detect", .unit = "images",
                        .about =
                            "Trains a net to find objects in photos: boxes, classes and, with --net mask-rcnn, masks. "
                            "`detect PHOTO ...` draws what the best net in --out finds.",

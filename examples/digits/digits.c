@@ -64,7 +64,7 @@ int main(int argc, char **argv)
         EG_FLAG_INTEGER("drawn", &o.drawn, "20000", 1, 10000000, "how many digits to draw per epoch"),
         EG_FLAG_REAL("lr", &o.lr, "2e-3", 1e-9, 10, "learning rate at the start"),
     };
-    return eg_run_main(argc, argv, work, &o, .name = "digits",
+    return eg_run_main(argc, argv, work, &o, .name = "digits", .unit = "images",
                        .about = "Trains a small convolutional network to read digits and shows what it learned.",
                        .flags = flags, .flag_count = EG_FLAG_COUNT(flags), .epochs = 3, .batch = 64, .smoke_steps = 40,
                        .get_data = digits_get, .data_folder = "egret-data/mnist",

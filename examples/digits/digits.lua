@@ -22,7 +22,6 @@ end
 local train = run:deal(digits("train", run.drawn):shuffle(10000, {seed = run.seed})
     :batch(run.batch, {drop_last = true}):prefetch(4))
 local test = digits("test", run.smoke and 200 or run.drawn // 4):batch(100)
-assert(train:count() > 0, "there are not enough digits for one batch")
 
 -- ---- the network --------------------------------------------------------------------------------------
 -- Four convolutions, two of which halve the sides: 28 x 28, 14 x 14, 7 x 7. The last layer gives a score to

@@ -175,7 +175,7 @@ int main(int argc, char **argv)
         EG_FLAG_REAL("orientation", &o.weights.orientation, "1", 0, 1e6, "and of this one"),
         EG_FLAG_SWITCH("evaluate", &o.evaluate, "only tell what the best net in --out is worth"),
     };
-    return eg_run_main(argc, argv, work, &o, .name = "keypoints",
+    return eg_run_main(argc, argv, work, &o, .name = "keypoints", .unit = "images",
                        .about =
                            "Finds keypoints in space that are the same on all objects of a kind, from pairs of views. "
                            "`keypoints PICTURE ...` draws those that the best net in --out finds.",

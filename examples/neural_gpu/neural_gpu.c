@@ -345,7 +345,7 @@ int main(int argc, char **argv)
         EG_FLAG_INTEGER("report", &o.report, "100", 1, 1000000, "steps between two reports"),
         EG_FLAG_SWITCH("examine", &o.examine, "only see how long tapes the latest checkpoint is right with"),
     };
-    return eg_run_main(argc, argv, work, &o, .name = "neural_gpu",
+    return eg_run_main(argc, argv, work, &o, .name = "neural_gpu", .unit = "sequences",
                        .about = "Learns an algorithm from examples of what it makes, and runs it on longer ones.",
                        .flags = flags, .flag_count = EG_FLAG_COUNT(flags), .settle = settle, .batch = 32,
                        .save_every = 500, .smoke_steps = 60, .smoke_batch = 16, .without = "epochs");

@@ -8,7 +8,7 @@ eg_status nmt_show(eg_run *run, const translator *t, const char *sentence, const
         translation made;
         st = translate(t, run, sentence, &made);
         if (!st) {
-            translation_print(t, &made);
+            translation_print(eg_run_out(run), t, &made);
             st = eg_run_picture(run, picture, translation_draw(t, &made));
         }
     }

@@ -100,8 +100,7 @@ static void end_of_epoch(job *j)
         char picture[32];
         snprintf(picture, sizeof picture, "attention-%d", i + 1);
         eg_status st = nmt_show(j->run, &j->t, samples[!real][i], picture);
-        if (st == EG_EINDEX) { /* words it has never read */
-            eg_error_print(stderr);
+        if (st == EG_EINDEX) { /* a sentence with words that are not in the vocabulary is not shown */
             eg_clear_error();
         } else {
             eg_run_heed(j->run, st);
@@ -175,7 +174,7 @@ int main(int argc, char **argv)
                      "what spa.txt there has as its sum, if it is another one; the archive's own is recorded when it "
                      "is first fetched, and holds from then on"),
     };
-    return eg_run_main(argc, argv, work, &o, .name = "nmt",
+    return eg_run_main(argc, argv, work, &o, .name = "nmt", .unit = "sentences",
                        .about = "Learns to translate Spanish into English and shows where it looks while it writes. "
                                 "`nmt get-data` fetches spa.txt into --data (egret-data/spa-eng).",
                        .flags = flags, .flag_count = EG_FLAG_COUNT(flags), .epochs = 10, .batch = 64, .smoke_steps = 80,

@@ -26,7 +26,6 @@ local sources, targets = spanish.rows[order], english.rows[order]
 local train = run:deal(eg.data.from_tensors {sources[{{1, learned}}], targets[{{1, learned}}]}
     :shuffle(count, {seed = run.seed}):batch(run.batch, {drop_last = true}))
 local test = eg.data.from_tensors {sources[{{learned + 1, -1}}], targets[{{learned + 1, -1}}]}:batch(run.batch)
-assert(train:count() > 0, "there are not enough pairs for one batch")
 print(("%d pairs (%s): %d Spanish words, %d English"):format(
     #spanish.rows, run.data or "made by a grammar", spanish.words:size() - 1, english.words:size() - 1))
 
@@ -102,8 +101,18 @@ local function translate(sentence)
             weights = eg.concat(weights, 0)[{eg.all, {1, #read}}]}
 end
 
-local samples = run.data and {"Hace mucho frío aquí.", "Esta es mi vida.", "¿Todavía están en casa?"}
-    or {"El perro ve la casa.", "¿Buscan los niños una flor roja?", "No queremos los huevos verdes."}
+-- Sentences to show: those all of whose words are in the vocabulary.
+local function readable(sentences)
+    local known = {}
+    for _, sentence in ipairs(sentences) do
+        local ids = spanish.words:encode(corpus.clean(sentence), -1)
+        known[#known + 1] = ids:ge(0):all():item() and #ids <= spanish.longest and sentence or nil
+    end
+    return known
+end
+
+local samples = readable(run.data and {"Hace mucho frío aquí.", "Esta es mi vida.", "¿Todavía están en casa?"}
+    or {"El perro ve la casa.", "¿Buscan los niños una flor roja?", "No queremos los huevos verdes."})
 
 -- ---- learning -----------------------------------------------------------------------------------------
 

@@ -165,22 +165,22 @@ eg_status translate(const translator *t, eg_run *run, const char *sentence, tran
 /* ---- showing --------------------------------------------------------------------------------- */
 
 /* The words without "<start>" and "<end>". */
-static void print_words(const language *of, const eg_tensor *ids)
+static void print_words(FILE *to, const language *of, const eg_tensor *ids)
 {
     for (int64_t i = 0; i < eg_numel(ids); i++) {
         const char *word = eg_vocabulary_word(of->words, (int64_t)eg_get(ids, i));
         if (*word != '<') {
-            printf("%s ", word);
+            fprintf(to, "%s ", word);
         }
     }
 }
 
-void translation_print(const translator *t, const translation *made)
+void translation_print(FILE *to, const translator *t, const translation *made)
 {
-    print_words(&t->spanish, made->read);
-    printf("-> ");
-    print_words(&t->english, made->written);
-    printf("\n");
+    print_words(to, &t->spanish, made->read);
+    fputs("-> ", to);
+    print_words(to, &t->english, made->written);
+    fputc('\n', to);
 }
 
 static void spell(const language *of, const eg_tensor *ids, const char **words)

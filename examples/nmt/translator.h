@@ -36,7 +36,7 @@ typedef struct translation {
 eg_status translate(const translator *t, eg_run *run, const char *sentence, translation *made);
 
 /* "esta es mi vida . -> this is my life ." */
-void translation_print(const translator *t, const translation *made);
+void translation_print(FILE *to, const translator *t, const translation *made);
 
 /* What it looked at, u8 [3, H, W]. */
 eg_tensor *translation_draw(const translator *t, const translation *made);

@@ -346,7 +346,7 @@ int main(int argc, char **argv)
         EG_FLAG_INTEGER("shown", &o.shown, "16", 0, 1000, "signs of a batch that are drawn with what was read"),
     };
     return eg_run_main(
-        argc, argv, work, &o, .name = "ocr",
+        argc, argv, work, &o, .name = "ocr", .unit = "images",
         .about = "Trains a net to read street signs, letter by letter, looking at one place and another of "
                  "several views. `ocr PHOTO ...` reads what is on photos with the best net in --out.",
         .flags = flags, .flag_count = EG_FLAG_COUNT(flags), .settle = settle, .epochs = 5, .batch = 16,

@@ -50,8 +50,10 @@ static void open_pairs(job *j, const options *o)
     pairs *test = open_part(j->run, EG_TEST, s->smoke ? 2 : DRAWN_FOR_TESTS);
     int64_t n = train ? pairs_count(train) : 0;
     if (!test || n < s->batch) {
-        eg_run_heed(j->run, eg_failf(EG_EINVAL, "pix2pix", "%lld pairs are not enough for a batch of %lld",
-                                     (long long)n, (long long)s->batch));
+        eg_run_heed(j->run,
+                    eg_failf(EG_EINVAL, "pix2pix",
+                             "%lld pairs are not enough for a batch of %lld: use a smaller --batch, or more --data",
+                             (long long)n, (long long)s->batch));
         return;
     }
     eg_dataset *order = eg_dataset_shuffle(pairs_numbers(train), n, .seed = seed);
@@ -187,7 +189,7 @@ int main(int argc, char **argv)
         EG_FLAG_TEXT("sha256", &o.sha256, NULL, "SUM",
                      "of facades.tar.gz; else the one it has when first fetched is recorded, and holds from then on"),
     };
-    return eg_run_main(argc, argv, work, &o, .name = "pix2pix",
+    return eg_run_main(argc, argv, work, &o, .name = "pix2pix", .unit = "images",
                        .about = "Learns to turn plans of house fronts into photos. `pix2pix get-data` fetches the CMP "
                                 "facades into --data (egret-data/facades).",
                        .flags = flags, .flag_count = EG_FLAG_COUNT(flags), .epochs = 200, .batch = 1, .smoke_steps = 9,

@@ -110,7 +110,6 @@ run:optim("discriminator-adam", adam.discriminator)
 run.saver:dataset("train", train)
 
 local step, per_epoch = run:resume_step(), train:count()
-assert(per_epoch > 0, "there are not enough pairs for one batch")
 local steps, every = run.steps > 0 and run.steps or run.epochs * per_epoch, run.smoke and 5 or 200
 print(("%d steps of %d pairs (%s)"):format(steps, run.batch, run.data or "drawn"))
 

@@ -66,6 +66,18 @@ static eg_status open_text(job *j)
     if (c->least > 0) {
         eg_run_say(j->run, "knowing the grammar the perplexity of the test would be %.3f", c->least);
     }
+    const eg_tensor *parts[2] = {c->train, c->valid};
+    for (int i = 0; i < 2; i++) {
+        const int64_t rows = i ? s->batch : s->batch * s->ranks;
+        if (eg_numel(parts[i]) <= rows * o->window) {
+            return eg_failf(
+                EG_EINVAL, "ptb",
+                "%s text of %lld words is too short for %lld rows of %lld words and one more: use a smaller "
+                "--batch or --window, or more --data",
+                i ? "a validation" : "a training", (long long)eg_numel(parts[i]), (long long)rows,
+                (long long)o->window);
+        }
+    }
     eg_run_train_on(j->run, eg_token_windows_new(c->train, s->batch, o->window, .rank = s->rank, .ranks = s->ranks));
     j->valid = eg_run_dataset(j->run, NULL, eg_token_windows_new(c->valid, s->batch, o->window));
     j->test = eg_run_dataset(j->run, NULL, eg_token_windows_new(c->test, 1, o->test_window, .last = true));
@@ -257,7 +269,7 @@ static eg_status generate(eg_run *run, const options *o)
     eg_status st = reader_open(&r, run, path);
     char *text = st ? NULL : reader_write(&r, run, o->generate, o->count, o->temperature);
     if (text) {
-        printf("%s\n", text);
+        eg_run_say(run, "%s", text);
     }
     st = st || text ? st : eg_last_error()->code;
     free(text);
@@ -320,7 +332,7 @@ int main(int argc, char **argv)
         EG_FLAG_REAL("temperature", &o.temperature, "1", 0, 100, "below 1: likelier words; 0: always the likeliest"),
     };
     return eg_run_main(
-        argc, argv, work, &o, .name = "ptb",
+        argc, argv, work, &o, .name = "ptb", .unit = "sequences",
         .about = "Learns which word of a text comes next, and writes. `ptb get-data` fetches the words of "
                  "the Penn Treebank into --data (egret-data/ptb).",
         .flags = flags, .flag_count = EG_FLAG_COUNT(flags), .without = "epochs", .settle = settle, .batch = 20,

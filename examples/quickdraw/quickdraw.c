@@ -292,7 +292,7 @@ int main(int argc, char **argv)
         EG_FLAG_INTEGER("eval-batches", &o.batches, "100", 1, INT32_MAX, "batches of an evaluation"),
         EG_FLAG_BOOL("self-test", &o.self_test, "false", "the same as --smoke"),
     };
-    return eg_run_main(argc, argv, work, &o, .name = "quickdraw",
+    return eg_run_main(argc, argv, work, &o, .name = "quickdraw", .unit = "drawings",
                        .about = "Learns to tell from its strokes what a drawing is. Files for --training-data are made "
                                 "by create_dataset; without it things are drawn.",
                        .flags = flags, .flag_count = EG_FLAG_COUNT(flags), .settle = settle, .without = "epochs batch",

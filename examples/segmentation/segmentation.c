@@ -70,7 +70,7 @@ int main(int argc, char **argv)
         EG_FLAG_REAL("batch-norm-decay", &o.decay, "0.99", 0, 0.999999, "of the statistics of norms"),
         EG_FLAG_REAL("width", &o.width, "1", 0.03125, 4, "channels, as a share of the published 32 to 1024"),
     };
-    return eg_run_main(argc, argv, work, &o, .name = "segmentation",
+    return eg_run_main(argc, argv, work, &o, .name = "segmentation", .unit = "images",
                        .about = "Trains a U-Net to say where in an image something is.", .flags = flags,
                        .flag_count = EG_FLAG_COUNT(flags), .epochs = 5, .batch = 3, .smoke_steps = 20,
                        .data = "folder with train/*.jpg and train_masks/*_mask.gif, or train/image/*.png and "

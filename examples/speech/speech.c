@@ -375,7 +375,7 @@ int main(int argc, char **argv)
         EG_FLAG_REAL("detection-threshold", &l->threshold, "0.7", 0, 1, "the average that is a word"),
     };
     return eg_run_main(
-        argc, argv, work, &o, .name = "speech",
+        argc, argv, work, &o, .name = "speech", .unit = "recordings",
         .about = "Learns to tell a few spoken words apart. `speech get-data` fetches Speech Commands into "
                  "--data (egret-data/speech_commands).",
         .flags = flags, .flag_count = EG_FLAG_COUNT(flags), .settle = settle, .batch = 100, .save_every = 100,

@@ -19,7 +19,6 @@ local labels = words.labels
 local places = run:deal(eg.data.from_tensors {eg.arange(0, #all.learned.labels, 1, "i64")}
     :shuffle(#all.learned.labels, {seed = run.seed}):batch(run.batch, {drop_last = true}))
 local per_epoch = places:count()
-assert(per_epoch > 0, "there are not enough clips for one batch")
 local steps = run.steps > 0 and run.steps or run.epochs * per_epoch
 print(("%d clips to learn from, %d and %d to be judged by (%s)"):format(
     #all.learned.labels, #all.valid.labels, #all.test.labels, run.data or "made up"))

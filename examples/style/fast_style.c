@@ -159,7 +159,7 @@ int main(int argc, char **argv)
                      "painter for --paint; without it that of the latest checkpoint in --out"),
         LOOK_FLAGS(&o.look),
     };
-    return eg_run_main(argc, argv, work, &o, .name = "fast_style",
+    return eg_run_main(argc, argv, work, &o, .name = "fast_style", .unit = "images",
                        .about = "Learns to paint photos in the manner of one painting.", .flags = flags,
                        .flag_count = EG_FLAG_COUNT(flags), .epochs = 2, .batch = 4, .smoke_batch = 2, .operand = "FILE",
                        .most_operands = 10000,

@@ -232,7 +232,7 @@ static eg_status translate_one(eg_run *run, const translator *t, const options *
         eg_tensor *text = eg_text(o->translate), *made = NULL;
         st = translate(t, run, &text, 1, &o->search, &made);
         if (!st) {
-            printf("%.*s\n", (int)eg_numel(made), (const char *)eg_data(made));
+            eg_run_say(run, "%.*s", (int)eg_numel(made), (const char *)eg_data(made));
             st = translator_draw(t, run, text, made);
         }
         eg_release(made);
@@ -250,7 +250,7 @@ static eg_status translate_lines(eg_run *run, const translator *t, const options
     st = st ? st : translate(t, run, l.texts[0], l.count, &o->search, made);
     for (int64_t i = 0; i < l.count && made; i++) {
         if (!st) {
-            printf("%.*s\n", (int)eg_numel(made[i]), (const char *)eg_data(made[i]));
+            eg_run_say(run, "%.*s", (int)eg_numel(made[i]), (const char *)eg_data(made[i]));
         }
         eg_release(made[i]);
     }
@@ -269,14 +269,14 @@ static eg_status use(eg_run *run, const options *o)
 }
 
 /* BLEU of one file by another. */
-static eg_status evaluate(const options *o)
+static eg_status evaluate(eg_run *run, const options *o)
 {
     lines l = {0};
     eg_status st = lines_of(&l, o->evaluate, 0);
     st = st ? st : lines_of(&l, o->reference, 1);
     bleus b = st ? (bleus){.st = st} : judge_texts(l.texts[0], l.texts[1], l.count);
     if (!b.st) {
-        printf("BLEU %.2f, with case %.2f, of %lld texts\n", b.uncased, b.cased, (long long)l.count);
+        eg_run_say(run, "BLEU %.2f, with case %.2f, of %lld texts", b.uncased, b.cased, (long long)l.count);
     }
     lines_free(&l);
     return b.st;
@@ -288,7 +288,7 @@ static eg_status work(eg_run *run, void *user)
 {
     const options *o = user;
     if (o->evaluate || o->reference) {
-        return o->evaluate && o->reference ? evaluate(o)
+        return o->evaluate && o->reference ? evaluate(run, o)
                                            : eg_run_refuse(run, "--bleu-source and --bleu-ref need each other");
     }
     return o->translate || o->translate_file ? use(run, o) : train(run, o);
@@ -344,7 +344,7 @@ int main(int argc, char **argv)
         EG_FLAG_TEXT("bleu-source", &o.evaluate, NULL, "FILE", "only its BLEU"),
         EG_FLAG_TEXT("bleu-ref", &o.reference, NULL, "FILE", "by the lines of this one"),
     };
-    return eg_run_main(argc, argv, work, &o, .name = "transformer",
+    return eg_run_main(argc, argv, work, &o, .name = "transformer", .unit = "sentences",
                        .about = "Learns to translate by attention alone. `transformer get-data` fetches Multi30k, "
                                 "captions in English and German, into --data (egret-data/multi30k).",
                        .flags = flags, .flag_count = EG_FLAG_COUNT(flags), .without = "batch", .settle = settle,

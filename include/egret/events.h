@@ -52,6 +52,9 @@ typedef struct eg_journal eg_journal;
 typedef struct eg_journal_options {
     size_t size;
     bool append; /* go on behind what is there, on a line of its own; else the file begins anew */
+    /* With append: rows whose number "step" is above it are removed first, as is half a row that a killed process has
+     * left, so that a resumed run writes each step once; 0: nothing is. */
+    int64_t last_step;
 } eg_journal_options;
 
 /* Opens or makes the file. EG_EIO if that cannot be. The caller frees it. */

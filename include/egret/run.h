@@ -91,13 +91,17 @@ typedef struct eg_run_options {
     eg_comm *comm;   /* ranks of the caller's, which outlive the run; NULL: all processes that mpirun has started */
     const eg_flag_alias *aliases; /* other programs' flags (run/flags.h) */
     int alias_count;
+    /* What the batch of a step counts, "images", for the speed that is printed at the end. NULL: "samples", or of a run
+     * without a dataset "steps"; "": nothing is printed. */
+    const char *unit;
 } eg_run_options;
 
 /* ---- begin and end ----------------------------------------------------------------------------------------------- */
 
-/* All of a program but its work: reads the flags, opens device, folder and logs, calls work, ends the run. Returns
- * main's exit status: what work returned is 0 or 1 with the words on err; 2 after a mistake in the flags; 128 and the
- * signal's number where a signal stopped it. `user` is work's. */
+/* All of a program but its work: reads the flags, opens device, folder and logs, calls work, ends the run. Where there
+ * were steps the last line is the speed of training. Returns main's exit status: what work returned is 0 or 1 with the
+ * words on err; 2 after a mistake in the flags; 128 and the signal's number where a signal stopped it. `user` is
+ * work's. */
 typedef eg_status (*eg_run_fn)(eg_run *run, void *user);
 EG_API int eg_run_main_with(int argc, char **argv, eg_run_fn work, void *user, const eg_run_options *options);
 #define eg_run_main(...) EG_RUN_MAIN_(__VA_ARGS__, )
@@ -197,8 +201,10 @@ EG_API double eg_run_speed(const eg_run *run);
 /* Epochs, and within each its steps. The body of a step has a scope of its own, in which makers put tensors on the
  * run's device and products are of its precision; behind it come what is due: checkpoint, hooks, watch, the bar. Behind
  * an epoch comes a line of what it was like, and a checkpoint: what the body of EG_RUN_EPOCHS does behind the steps -
- * evaluate, draw - is in it. After a failure or a signal the steps end, and so must the body: ask eg_run_status. Do not
- * leave either by break or return; eg_run_stop ends them. */
+ * evaluate, draw - is in it. After a failure or a signal the steps end, and so must the body: ask eg_run_status. After a
+ * signal the checkpoint of the step is written, the loops end, and the status is EG_OK again: what follows the loops
+ * draws and evaluates what there is; another signal ends the process at once. Do not leave either by break or return;
+ * eg_run_stop ends them. */
 #define EG_RUN_EPOCHS(run)        for (eg_run_first_epoch(run); eg_run_in_epoch(run); eg_run_next_epoch(run))
 #define EG_RUN_STEPS(sample, run) for (eg_tensor *const *sample = eg_run_first(run); sample; sample = eg_run_next(run))
 EG_API void eg_run_first_epoch(eg_run *run);
@@ -274,6 +280,9 @@ EG_API eg_status eg_run_log_with(eg_run *run, const eg_field *fields, int count)
 #define eg_run_log(run, ...) eg_run_log_with(run, EG_ARRAY_(eg_field, __VA_ARGS__), EG_COUNT_(eg_field, __VA_ARGS__))
 /* All metrics as such a row, each name with `before` in front: "valid/" makes "valid/accuracy". */
 EG_API eg_status eg_run_log_metrics(eg_run *run, const char *before, eg_metrics *m);
+/* Where the run prints: options' out, on other ranks than 0 nothing appears. For functions that write to a file;
+ * programs print nothing by other ways. */
+EG_API FILE *eg_run_out(const eg_run *run);
 /* A line for people, above the bar. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <egret/events.h>
+#include <egret/json.h>
 
 #include "lib/io/buffer.h"
 #include "lib/io/file.h"
@@ -26,6 +27,40 @@ static eg_status end_line(eg__appender *file, const char *op)
     return EG_OK;
 }
 
+/* Whether a row stays: its step is at most `last`, or it has none. */
+static bool row_stays(const char *row, size_t bytes, int64_t last)
+{
+    int64_t step = 0;
+    eg_json *tree = eg_json_parse(row, bytes), *field = tree ? eg_json_get(tree, "step") : NULL;
+    bool later = field && eg_json_is_integer(field) && !eg_json_integer(field, &step) && step > last;
+    eg_json_free(tree);
+    eg_clear_error(); /* what is no JSON stays */
+    return !later;
+}
+
+/* Writes the file without its rows behind the step, and without half a row at its end; it need not be there. */
+static eg_status cut_rows(const char *op, const char *path, int64_t last)
+{
+    if (!eg__file_exists(path)) {
+        return EG_OK;
+    }
+    eg_scope scope = eg_scope_push();
+    eg_tensor *bytes = eg__file_bytes(op, path);
+    char *text = bytes && bytes->n ? eg__ptr(bytes) : NULL, *end = text ? text + bytes->n : NULL, *to = text;
+    for (char *row = text, *next; row < end; row = next) {
+        const char *line_end = memchr(row, '\n', (size_t)(end - row));
+        next = line_end ? row + (line_end - row) + 1 : end;
+        if (line_end && row_stays(row, (size_t)(line_end - row), last)) {
+            memmove(to, row, (size_t)(next - row));
+            to += next - row;
+        }
+    }
+    eg_status st = bytes ? EG_OK : eg__why();
+    st = st || to == end ? st : eg__file_write(op, path, text, (size_t)(to - text));
+    eg_scope_pop(scope, NULL);
+    return st;
+}
+
 eg_journal *eg_journal_new_with(const char *path, const eg_journal_options *options)
 {
     static const char op[] = "eg_journal_new";
@@ -42,7 +77,12 @@ eg_journal *eg_journal_new_with(const char *path, const eg_journal_options *opti
         return eg__no_memory(op, (int64_t)bytes), NULL;
     }
     memcpy(copy, path, bytes);
-    eg_status st = eg__appender_open(&j->file, op, copy, o.append ? 0 : O_TRUNC);
+    eg_status st = o.append && o.last_step > 0 ? cut_rows(op, path, o.last_step) : EG_OK;
+    if (st) {
+        free(copy);
+        j->file = (eg__appender){NULL, -1};
+    }
+    st = st ? st : eg__appender_open(&j->file, op, copy, o.append ? 0 : O_TRUNC);
     st = st ? st : end_line(&j->file, op);
     if (st) {
         eg_journal_free(j);

@@ -17,6 +17,7 @@ UNBUILT = re.compile(r"build|\.")
 # A single call in a block of its own: st = st ? st : f();
 BLOCK = re.compile(r"^( *)if \(!st\) \{\n\s+st = [^;{}]*;\n\1\}$", re.M)
 MERGE = re.compile(r"^(<{7}|>{7}) ", re.M)
+PRINTS = re.compile(r"^[^\"\n]*\b(?:printf|puts|putchar|eg_print|vprintf)\(|^[^\"\n]*\bstdout\b", re.M)
 FREE = re.compile(r"^\s*\S+$|https?://|\"")  # what cannot be broken
 
 
@@ -25,6 +26,13 @@ def sources(root, ends):
         if at == root:
             folders[:] = [folder for folder in folders if not UNBUILT.match(folder)]
         yield from (os.path.join(at, name) for name in sorted(names) if name.endswith(ends))
+
+
+def prints_by_itself(text):
+    """Lines of a program of runs that print without the run: each rank of mpirun would print them."""
+    if "eg_run" not in text:
+        return []
+    return [text[:m.start()].count("\n") + 1 for m in PRINTS.finditer(text)]
 
 
 def formatter():
@@ -47,6 +55,8 @@ def main():
                if len(line) > COLUMNS and not FREE.search(line)]
         bad += [f"{path}:{text[:m.start()].count(chr(10)) + 1}: a call in a block of its own, not st = st ? st : f()"
                 for m in BLOCK.finditer(text)]
+        if os.sep + "examples" + os.sep in path:
+            bad += [f"{path}:{line}: prints on every rank: eg_run_say, eg_run_out" for line in prints_by_itself(text)]
         wrong += bad
         passed += not bad
     for path in sources(root, TEXTS):
