@@ -273,6 +273,91 @@ EGT(many_constants_together_are_not_large)
     EGT_OK(eg_module_free(m));
 }
 
+/* A file of this part over and over, with x and y as ends; its path. */
+static const char *repeated(const char *part, size_t n, size_t times, size_t *size)
+{
+    bytes ends = {.n = 0}, head = {.n = 0};
+    put_value_of(&ends, 11, "x", FLOAT);
+    put_value_of(&ends, 12, "x", FLOAT);
+    put_int(&head, 1, 8);
+    put_varint(&head, MODEL_GRAPH << 3 | 2);
+    put_varint(&head, ends.n + n * times);
+    *size = head.n + ends.n + n * times;
+    uint8_t *all = malloc(*size);
+    EGT_CHECK(all);
+    memcpy(all, head.at, head.n);
+    memcpy(all + head.n, ends.at, ends.n);
+    for (size_t i = 0; i < times; i++) {
+        memcpy(all + head.n + ends.n + i * n, part, n);
+    }
+    const char *path = egt_path("repeated.onnx");
+    egt_write(path, all, *size);
+    free(all);
+    return path;
+}
+
+EGT(memory_is_in_proportion_to_the_file)
+{
+    enum { TIMES = 1 << 18, EACH = 256, ALWAYS = 64 << 20 }; /* ALWAYS: memory is taken 32 MB at once */
+    static const struct {
+        const char *part;
+        size_t n;
+    } parts[] = {{"\x0a\0", 2},                              /* nodes without anything */
+                 {"\x0a\x0c\x22\4Relu\x0a\1x\x12\1y", 14},   /* nodes */
+                 {"\x0a\x0a\x22\4Relu\x2a\2\x0a\0", 12},     /* with an attribute without a name */
+                 {"\x0a\x0a\x22\2If\x2a\4\x32\0\x0a\0", 12}, /* with an empty graph */
+                 {"\x5a\3\x0a\1x", 5}};                      /* inputs */
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        size_t size;
+        const char *path = repeated(parts[i].part, parts[i].n, TIMES, &size);
+        eg_memory_trim();
+        eg_memory_reset_peak();
+        const int64_t before = eg_memory_stats().peak_bytes;
+        eg_module *m = eg_onnx_load(path);
+        EGT_CHECK(peak_above(before) <= ALWAYS + EACH * (int64_t)size);
+        EGT_OK(m ? eg_module_free(m) : EG_OK);
+        eg_clear_error();
+    }
+}
+
+/* Each function calls the next one twice: 2^20 nodes in a thousand bytes. */
+EGT(calls_of_functions_are_bounded)
+{
+    enum { DEEP = 20 };
+    bytes model = {.n = 0}, import = {.n = 0};
+    put_text(&import, 1, "own");
+    put_int(&import, 2, 1);
+    for (int i = 1; i < DEEP; i++) {
+        bytes function = {.n = 0}, call = {.n = 0};
+        char name[8];
+        snprintf(name, sizeof name, "f%d", i);
+        put_text(&function, 1, name);
+        put_text(&function, 10, "own");
+        snprintf(name, sizeof name, "f%d", i + 1);
+        put_text(&call, NODE_OP, name);
+        put_text(&call, 7, "own");
+        for (int k = 0; k < 2 && i < DEEP - 1; k++) {
+            put_part(&function, 7, &call);
+        }
+        put_part(&model, MODEL_FUNCTION, &function);
+    }
+    bytes call = {.n = 0}, whole = {.n = 0};
+    put_text(&call, NODE_OP, "f1");
+    put_text(&call, 7, "own");
+    for (int k = 0; k < 2; k++) {
+        put_part(&whole, GRAPH_NODE, &call);
+    }
+    put_int(&model, 1, 8);
+    put_part(&model, MODEL_IMPORT, &import);
+    put_part(&model, MODEL_GRAPH, &whole);
+    const char *path = write_model(&model);
+    eg_memory_trim();
+    eg_memory_reset_peak();
+    const int64_t before = eg_memory_stats().peak_bytes;
+    EGT_REFUSED(eg_onnx_load(path), EG_EFORMAT, "functions");
+    EGT_CHECK(peak_above(before) < 64 << 20);
+}
+
 EGT(models_count_towards_the_memory_limit)
 {
     enum { NODES = 1000 };

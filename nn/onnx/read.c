@@ -82,19 +82,15 @@ const char *eg__onnx_copy_text(eg__onnx_reader *r, const eg__wire *bytes)
 
 /* ---- names and places --------------------------------------------------------------------------------- */
 
-uint32_t eg__onnx_hash(const void *bytes, size_t n)
+uint64_t eg__onnx_hash(const eg__onnx_reader *r, const void *bytes, size_t n)
 {
     const unsigned char *p = bytes;
-    uint64_t h = 0x9e3779b97f4a7c15u;
+    uint64_t h = 0x9e3779b97f4a7c15u ^ (uintptr_t)r;
     for (size_t i = 0; i < n; i++) {
-        h = (h ^ p[i]) * 0x100000001b3u;
+        h = (h ^ p[i]) * 0xff51afd7ed558ccdu;
+        h ^= h >> 32;
     }
-    return (uint32_t)(h >> 24);
-}
-
-static uint32_t bucket_of(const char *name)
-{
-    return eg__onnx_hash(name, strlen(name)) % EG__ONNX_BUCKETS;
+    return h;
 }
 
 int eg__onnx_new_place(eg__onnx_reader *r, const char *name)
@@ -109,21 +105,47 @@ int eg__onnx_new_place(eg__onnx_reader *r, const char *name)
     return (int)net->nplaces++;
 }
 
+static void put_into_bucket(eg__onnx_reader *r, uint32_t i)
+{
+    uint32_t *bucket = &r->bucket[r->known[i].hash & (r->nbuckets - 1)];
+    r->known[i].next = *bucket;
+    *bucket = i + 1;
+}
+
+/* Room for one name more, and twice as many buckets where they are fewer than names. */
+static bool room_for_name(eg__onnx_reader *r)
+{
+    enum { FIRST = 1 << 10 };
+    if (!eg__onnx_grow(r->net, &r->known, r->nknown, &r->cknown, sizeof *r->known)) {
+        return false;
+    }
+    if (r->nknown < r->nbuckets) {
+        return true;
+    }
+    const uint32_t more = r->nbuckets ? 2 * r->nbuckets : FIRST;
+    r->bucket = eg__onnx_memory(r->net, (size_t)more * sizeof *r->bucket);
+    r->nbuckets = r->bucket ? more : 0;
+    for (uint32_t i = 0; i < r->nknown && r->bucket; i++) {
+        put_into_bucket(r, i);
+    }
+    return r->bucket;
+}
+
 eg_status eg__onnx_know(eg__onnx_reader *r, const char *name, int place)
 {
-    if (place < 0 || !eg__onnx_grow(r->net, &r->known, r->nknown, &r->cknown, sizeof *r->known)) {
+    if (place < 0 || !room_for_name(r)) {
         return eg_last_error()->code;
     }
-    uint32_t *bucket = &r->bucket[bucket_of(name)];
-    r->known[r->nknown] = (eg__onnx_known){name, (uint32_t)place, *bucket};
-    *bucket = ++r->nknown;
+    r->known[r->nknown] = (eg__onnx_known){name, eg__onnx_hash(r, name, strlen(name)), (uint32_t)place, 0};
+    put_into_bucket(r, r->nknown++);
     return EG_OK;
 }
 
 int eg__onnx_look_up(eg__onnx_reader *r, const char *name)
 {
-    uint32_t k = r->bucket[bucket_of(name)];
-    while (k > r->wall && strcmp(r->known[k - 1].name, name)) {
+    const uint64_t hash = eg__onnx_hash(r, name, strlen(name));
+    uint32_t k = r->nbuckets ? r->bucket[hash & (r->nbuckets - 1)] : 0;
+    while (k > r->wall && (r->known[k - 1].hash != hash || strcmp(r->known[k - 1].name, name))) {
         k = r->known[k - 1].next;
     }
     return k > r->wall ? (int)r->known[k - 1].place : -1;
@@ -131,9 +153,9 @@ int eg__onnx_look_up(eg__onnx_reader *r, const char *name)
 
 void eg__onnx_forget(eg__onnx_reader *r, uint32_t down_to)
 {
-    while (r->nknown > down_to) {
+    while (r->nknown > down_to && r->nbuckets) {
         const eg__onnx_known *k = &r->known[--r->nknown];
-        r->bucket[bucket_of(k->name)] = k->next;
+        r->bucket[k->hash & (r->nbuckets - 1)] = k->next;
     }
 }
 

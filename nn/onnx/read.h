@@ -13,11 +13,12 @@ typedef struct eg__onnx_import {
     int version;
 } eg__onnx_import;
 
-enum { EG__ONNX_BUCKETS = 1 << 14, EG__ONNX_IMPORTS = 64, EG__ONNX_UNKNOWN = 8 };
+enum { EG__ONNX_IMPORTS = 64, EG__ONNX_UNKNOWN = 8 };
 
 /* A name that stands for a place where it can be seen. */
 typedef struct eg__onnx_known {
     const char *name;
+    uint64_t hash;
     uint32_t place, next; /* next of its bucket, + 1 */
 } eg__onnx_known;
 
@@ -38,7 +39,7 @@ typedef struct eg__onnx_reader {
      */
     eg__onnx_known *known;
     uint32_t nknown, cknown, wall;
-    uint32_t bucket[EG__ONNX_BUCKETS];
+    uint32_t *bucket, nbuckets; /* a power of 2, no fewer than names */
     eg__onnx_import imports[EG__ONNX_IMPORTS];
     int nimports;
     const eg__onnx_node *caller;
@@ -56,7 +57,8 @@ typedef struct eg__onnx_reader {
     int64_t expanded, called; /* nodes, in functions too; bytes of functions, once for each call */
 } eg__onnx_reader;
 
-uint32_t eg__onnx_hash(const void *bytes, size_t n);
+/* Another one in each reader, so that a file's names cannot be chosen to meet in one bucket. */
+uint64_t eg__onnx_hash(const eg__onnx_reader *r, const void *bytes, size_t n);
 /* How many fields of that number a message has. */
 int eg__onnx_count_fields(eg__wire message, eg__onnx_message of, uint32_t field);
 /* Text of the net's; NULL with words. */
@@ -81,7 +83,7 @@ eg_status eg__onnx_index_functions(eg__onnx_reader *r);
 eg_status eg__onnx_read_function(eg__onnx_reader *r, eg__wire function, const eg__onnx_node *caller,
                                  eg__onnx_graph **out);
 /* The model's function of that name; false: there is none. */
-bool eg__onnx_find_function(const eg__onnx_reader *r, const char *domain, const char *name, eg__wire *function);
+bool eg__onnx_find_function(eg__onnx_reader *r, const char *domain, const char *name, eg__wire *function);
 eg_status eg__onnx_read_imports(eg__onnx_reader *r, eg__wire message, eg__onnx_message of, uint32_t field);
 /* Finds the places of the outputs, once the nodes are there. */
 typedef eg_status eg__onnx_read_outputs(eg__onnx_reader *r, eg__wire message, eg__onnx_graph *g);

@@ -5,6 +5,13 @@
 
 #include "nn/onnx/read.h"
 
+static uint32_t *bucket_of(eg__onnx_reader *r, const eg__wire *domain, const eg__wire *name)
+{
+    const uint64_t a = eg__onnx_hash(r, domain->at, eg__wire_size(domain));
+    const uint64_t b = eg__onnx_hash(r, name->at, eg__wire_size(name));
+    return &r->function_bucket[(3 * a + b) % EG__ONNX_FUNCTION_BUCKETS];
+}
+
 eg_status eg__onnx_index_functions(eg__onnx_reader *r)
 {
     eg__wire w = r->model;
@@ -21,8 +28,7 @@ eg_status eg__onnx_index_functions(eg__onnx_reader *r)
         if (!eg__onnx_grow(r->net, &r->functions, r->nfunctions, &r->cfunctions, sizeof *r->functions)) {
             return eg_last_error()->code;
         }
-        uint32_t *bucket =
-            &r->function_bucket[eg__onnx_hash(its.name.at, eg__wire_size(&its.name)) % EG__ONNX_FUNCTION_BUCKETS];
+        uint32_t *bucket = bucket_of(r, &its.domain, &its.name);
         its.next = *bucket;
         r->functions[r->nfunctions++] = its;
         *bucket = r->nfunctions;
@@ -30,9 +36,10 @@ eg_status eg__onnx_index_functions(eg__onnx_reader *r)
     return EG_OK;
 }
 
-bool eg__onnx_find_function(const eg__onnx_reader *r, const char *domain, const char *name, eg__wire *function)
+bool eg__onnx_find_function(eg__onnx_reader *r, const char *domain, const char *name, eg__wire *function)
 {
-    uint32_t k = r->function_bucket[eg__onnx_hash(name, strlen(name)) % EG__ONNX_FUNCTION_BUCKETS];
+    const eg__wire of = eg__wire_of(domain, strlen(domain)), called = eg__wire_of(name, strlen(name));
+    uint32_t k = *bucket_of(r, &of, &called);
     while (k && !(eg__wire_is(&r->functions[k - 1].name, name) && eg__wire_is(&r->functions[k - 1].domain, domain))) {
         k = r->functions[k - 1].next;
     }

@@ -319,13 +319,16 @@ static eg_status read_head(eg__onnx_reader *r, eg__wire w, eg__onnx_node *n)
 {
     eg__wire_field f;
     eg__wire op = eg__wire_of("", 0), domain = op, name = op;
+    enum { MOST_ATTRIBUTES = 256 }; /* they are looked for one by one */
+    const int nattributes = eg__onnx_count_fields(w, EG__ONNX_IN_NODE, EG__ONNX_NODE_ATTRIBUTE);
+    if (nattributes > MOST_ATTRIBUTES) {
+        return eg__onnx_damaged(r, "a node of more than 256 attributes");
+    }
     const int nin = eg__onnx_count_fields(w, EG__ONNX_IN_NODE, EG__ONNX_NODE_INPUT),
               nout = eg__onnx_count_fields(w, EG__ONNX_IN_NODE, EG__ONNX_NODE_OUTPUT);
     n->in = eg__onnx_memory(r->net, (size_t)nin * sizeof *n->in + 8);
     n->out = eg__onnx_memory(r->net, (size_t)nout * sizeof *n->out + 8);
-    n->attributes = eg__onnx_memory(
-        r->net,
-        (size_t)eg__onnx_count_fields(w, EG__ONNX_IN_NODE, EG__ONNX_NODE_ATTRIBUTE) * sizeof *n->attributes + 8);
+    n->attributes = eg__onnx_memory(r->net, (size_t)nattributes * sizeof *n->attributes + 8);
     if (!n->in || !n->out || !n->attributes || nout > EG__ONNX_MOST_OUT) {
         return nout > EG__ONNX_MOST_OUT ? eg__onnx_damaged(r, "a node of more than 64 outputs") : EG_ENOMEM;
     }
@@ -351,11 +354,14 @@ typedef struct captures {
 
 static eg_status read_node(eg__onnx_reader *r, eg__wire w, int64_t index, const char *path, eg__onnx_node *n)
 {
-    enum { MOST = 1 << 20 };
+    enum { ALWAYS = 1 << 16 }; /* functions may be called for so many nodes more than the file has bytes */
     char first[EG__ONNX_NAME];
     bool constant;
-    if (!eg__onnx_node_name(&w, index, first, &constant) || ++r->expanded > MOST) {
-        return eg__onnx_damaged(r, r->expanded > MOST ? "more than a million nodes" : "a node is damaged");
+    const int64_t most = ALWAYS + (int64_t)eg__wire_size(&r->model);
+    if (!eg__onnx_node_name(&w, index, first, &constant) || ++r->expanded > most) {
+        return eg__onnx_damaged(
+            r, r->expanded > most ? "calls of functions make more than 65536 nodes beside one for each byte of the file"
+                                  : "a node is damaged");
     }
     eg_status st = read_head(r, w, n);
     if (!st && !*n->name) {
