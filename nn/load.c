@@ -52,6 +52,9 @@ static eg_status place_member(plan *p, const char *name, eg_tensor *mine)
     if (i >= 0) {
         describe_theirs(p, i, &row);
         row.fate = fate_of(&row);
+    } else if ((row.why = eg__lazy_why_left_out(p->source, theirs))) {
+        row.fate = EG_LOAD_NOT_READ;
+        row.from = theirs;
     }
     eg_status st = eg__load_report_add(p->report, &row, p->op);
     if (st || (row.fate == EG_LOAD_OTHER_SHAPE && p->o.skip_shape)) {
@@ -83,6 +86,17 @@ static eg_status place_rest(plan *p, int64_t i)
     return t ? eg_tensors_set(p->from, row.name, t) : eg__why();
 }
 
+/* What the reader of a file left out and no member wants, as far as it is known by the i-th text. */
+static eg_status place_left_out(plan *p, int64_t i)
+{
+    const char *theirs = eg_tensors_text_key(p->source, i), *why = eg__lazy_why_left_out(p->source, theirs);
+    if (!why || strncmp(theirs, p->prefix, p->length) != 0 || eg_tensors_has(p->own, theirs + p->length)) {
+        return EG_OK;
+    }
+    const eg_load_row row = {.name = theirs + p->length, .from = theirs, .fate = EG_LOAD_NOT_READ, .why = why};
+    return eg__load_report_add(p->report, &row, p->op);
+}
+
 /* ---- the whole ----------------------------------------------------------------------------- */
 
 static eg_status begin(plan *p, eg_module *m)
@@ -108,6 +122,9 @@ static eg_status place_all(plan *p)
     }
     for (int64_t i = 0; i < eg_tensors_count(p->source) && !st; i++) {
         st = place_rest(p, i);
+    }
+    for (int64_t i = 0; i < eg_tensors_text_count(p->source) && !st; i++) {
+        st = place_left_out(p, i);
     }
     if (st) { /* half a report is none */
         eg_load_report_free(p->report);

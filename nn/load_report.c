@@ -4,7 +4,7 @@
 #include "lib/core/live.h"
 #include "nn/nn.h"
 
-enum { FATES = EG_LOAD_LEFT_OVER + 1, SHOWN = 8, WIDEST = 60 };
+enum { FATES = EG_LOAD_NOT_READ + 1, SHOWN = 8, WIDEST = 60 };
 
 static const char *const words[FATES] = {
     [EG_LOAD_LOADED] = "loaded",
@@ -14,6 +14,7 @@ static const char *const words[FATES] = {
     [EG_LOAD_MISSING] = "missing",
     [EG_LOAD_PASSED_OVER] = "passed over",
     [EG_LOAD_LEFT_OVER] = "left over",
+    [EG_LOAD_NOT_READ] = "not read",
 };
 
 struct eg_load_report {
@@ -39,20 +40,25 @@ eg_status eg__load_report_add(eg_load_report *report, const eg_load_row *row, co
     if (!report) {
         return EG_OK;
     }
-    const size_t name = strlen(row->name) + 1, from = row->from ? strlen(row->from) + 1 : 0;
+    const size_t name = strlen(row->name) + 1, from = row->from ? strlen(row->from) + 1 : 0,
+                 why = row->why ? strlen(row->why) + 1 : 0;
     bool room = report->count < report->room || eg__grow(&report->rows, &report->room, sizeof *report->rows);
-    char *text = room ? eg__malloc(name + from) : NULL;
+    char *text = room ? eg__malloc(name + from + why) : NULL;
     if (!text) {
-        return eg__no_memory(op, (int64_t)(name + from));
+        return eg__no_memory(op, (int64_t)(name + from + why));
     }
     memcpy(text, row->name, name);
     if (from) {
         memcpy(text + name, row->from, from);
     }
+    if (why) {
+        memcpy(text + name + from, row->why, why);
+    }
     eg_load_row *to = &report->rows[report->count++];
     *to = *row;
     to->name = text;
     to->from = from ? text + name : NULL;
+    to->why = why ? text + name + from : NULL;
     report->of[row->fate]++;
     return EG_OK;
 }
@@ -109,7 +115,7 @@ bool eg_load_report_done(const eg_load_report *report)
 /* ---- the table ----------------------------------------------------------------------------- */
 
 typedef struct line {
-    char s[2 * sizeof(eg__text) + 32];
+    char s[2 * sizeof(eg__text) + 320];
 } line;
 
 /* What there is to say of a row beside its name. */
@@ -133,6 +139,9 @@ static line told(const eg_load_row *row)
         break;
     case EG_LOAD_MISSING:
         snprintf(l.s, sizeof l.s, "%s", here.s);
+        break;
+    case EG_LOAD_NOT_READ:
+        snprintf(l.s, sizeof l.s, "%s", row->why);
         break;
     default:
         snprintf(l.s, sizeof l.s, "%s", there.s);

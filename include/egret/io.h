@@ -154,24 +154,28 @@ EG_API eg_file_format eg_file_format_at(int i);
  * UTF-8; of lists each value is a line, in strings of lists a newline is "\n", a backslash "\\", a zero "\0".
  * Refused: lists of lists, strings with a zero inside, tensors that overlap or are not aligned.
  * Written is version 3: all texts as strings, "general.alignment" left out, "general.architecture" put in as "egret" if
- * there is none; bool as I8 and u8 as I32, which both come back as i32. EG_EINVAL for names that are no UTF-8 of 1 to
- * 65535 bytes (ggml itself reads those of up to 63), EG_ESHAPE for more than four axes. */
+ * there is none; bool as I8 and u8 as I32, which both come back as i32. EG_EINVAL for names that are no UTF-8 of at
+ * most 65535 bytes (ggml itself reads those of up to 63), EG_ESHAPE for more than four axes. */
 
 /* "npz": arrays as numpy.savez and savez_compressed write them (numpy.org, numpy.lib.format; PKWARE's APPNOTE 6.3),
  * also of zip's 64-bit form, under their names without ".npy". A member that is not packed is a view of the file,
- * without a look at its checksum; a packed one is unpacked when it is asked for. Written as members that are not packed
+ * without a look at its checksum; a packed one is unpacked when it is asked for. Members that are no arrays, and arrays
+ * of objects, strings, structures or more than EG_MAX_DIMS axes are left out: under their names there is a text that
+ * says why, "left out: descr '<U3' is none Egret has". Written as members that are not packed
  * and begin at multiples of 64 bytes; texts, for which there is no place, are left out, and names with ".." refused.
  * "npy": a map of one array, called as the file without folders and ".npy"; of memory, "array". eg_npy_save writes it.
  */
 
 /* "pt": what PyTorch's torch.save wrote (github.com/pytorch/pytorch, torch/serialization.py), a zip archive or the
  * older form, of little-endian machines. Its pickle is read by a machine that knows tensors, parameters, dicts, lists,
- * tuples, sets, and plain values, and runs nothing: any other class or function - a whole module, a sparse or quantized
- * tensor, a TorchScript program - is EG_EFORMAT by its name. Names are the keys and places that lead to a tensor, with
- * dots between: "model.conv1.weight", "optimizer.state.0.exp_avg"; a file of one tensor has "tensor". Numbers, texts,
- * None, dtypes and devices are texts under such names; bytes and integers beyond i64 are left out. Tensors of one
- * storage, slices and transposes of it, are views of one piece of the file with the strides they had; an expanded one
- * may have as many bytes as eg_unpack_limit allows. Not written: safetensors is for that. */
+ * tuples, sets, and plain values, and runs nothing. A value of any other class or function - a sparse, quantized or
+ * conjugated tensor, an array of NumPy - is left out: under its name there is a text that says why, "left out:
+ * torch._utils._rebuild_sparse_tensor, which is not among the values that are read". A file that is such a value, as of
+ * a whole module or a TorchScript program, is EG_EFORMAT by its name. Names are the keys and places that lead to a
+ * tensor, with dots between: "model.conv1.weight", "optimizer.state.0.exp_avg"; a file of one tensor has "tensor".
+ * Numbers, texts, None, dtypes and devices are texts under such names; bytes and integers beyond i64 are left out.
+ * Tensors of one storage, slices and transposes of it, are views of one piece of the file with the strides they had; an
+ * expanded one may have as many bytes as eg_unpack_limit allows. Not written: safetensors is for that. */
 /* "tf", checkpoints of TensorFlow of version 2: X.index, opened by that path or by X alone, and beside it
  * X.data-00000-of-00001 and so on (tensorflow/core/protobuf/tensor_bundle.proto). Names are the keys of the file, which
  * for object-based checkpoints are paths: "model/layer/kernel/.ATTRIBUTES/VARIABLE_VALUE"; eg_tensors_renamed makes
@@ -190,14 +194,15 @@ EG_API eg_file_format eg_file_format_at(int i);
  * numbers is a tensor under its path without the first slash, "conv1/conv1/kernel:0": integers and IEEE floats of 16
  * bits and more, of either byte order, bfloat16, and booleans as h5py has them; in one piece, in the header, or in
  * chunks, of whatever index, that are plain or packed by deflate and shuffle, with checksums of fletcher32 or without.
- * Other datasets are left out. Each group is walked once; a soft link to a tensor is one more name of it, other soft
- * links are left out. Attributes of groups that are texts are texts, "layer_names" of the root and "conv1@weight_names"
- * of others, a list of them one in each line; of those that are kept apart from the header, as HDF5 does with very many
- * or long ones, what has more than 4 KiB is left out. No other file is ever opened: EG_EFORMAT for links to others,
- * virtual datasets and elements kept elsewhere; so for other filters, for files of HDF5 before 1.6.3, and for a
- * superblock that is not at the beginning or goes on elsewhere. Chunks that were never written have what the dataset is
- * filled with, and a dataset in chunks may have as many bytes as eg_unpack_limit allows. What leads to tensors takes
- * time and memory for at most 2^28 bytes, or 32 times those of the file; then it is damaged.
+ * Other datasets, virtual ones, those with elements in other files or packed by other filters, links to other files and
+ * soft links to what is no tensor are left out: under their names there is a text that says why, "left out: strings".
+ * Each group is walked once; a soft link to a tensor is one more name of it. Attributes of groups that are texts are
+ * texts, "layer_names" of the root and "conv1@weight_names" of others, a list of them one in each line; of those that
+ * are kept apart from the header, as HDF5 does with very many or long ones, what has more than 4 KiB is left out. No
+ * other file is ever opened. EG_EFORMAT for files of HDF5 before 1.6.3, and for a superblock that is not at the
+ * beginning or goes on elsewhere. Chunks that were never written have what the dataset is filled with, and a dataset in
+ * chunks may have as many bytes as eg_unpack_limit allows. What leads to tensors takes time and memory for at most 2^28
+ * bytes, or 32 times those of the file; then it is damaged.
  *
  * keras: the archive of a model of Keras 3, of which model.weights.h5 is read as above, "config.json" and
  * "metadata.json" are texts, and all else is left out. Weights that lie in the archive as they are, as Keras writes
@@ -295,7 +300,8 @@ EG_API eg_status eg_npy_save(const eg_tensor *t, const char *path);
 /* The arrays of an npz file (numpy.savez, numpy.savez_compressed) by name, without ".npy", all read at once; the caller
  * frees it with eg_tensors_free. EG_EFORMAT: damaged (CRC-32), encrypted, split, packed by other than deflate, sizes
  * that deflate cannot reach, members that share bytes, a name twice or with "..", a directory that tells another story
- * than the members, arrays of more bytes than eg_unpack_limit allows: 2^28, or 32 times those of the file. */
+ * than the members, arrays of more bytes than eg_unpack_limit allows: 2^28, or 32 times those of the file. What is
+ * no array or has elements that Egret lacks is left out, as by eg_tensors_open. */
 EG_API eg_tensors *eg_npz_load(const char *path);
 EG_API eg_tensors *eg_npz_parse(const void *data, size_t bytes);
 

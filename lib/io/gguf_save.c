@@ -73,7 +73,7 @@ static eg_status put_tensor(const char *op, eg__buffer *b, const char *name, con
         return eg__fail(EG_ESHAPE, op, "\"%.80s\" has %d axes, the format has at most %d", name, x->shape.ndim,
                         MOST_AXES);
     }
-    eg_status st = *name ? put_string(op, b, name, EG__GGUF_NAME) : eg__fail(EG_EINVAL, op, "a tensor's name is empty");
+    eg_status st = put_string(op, b, name, EG__GGUF_NAME);
     put_number(b, 4, (uint64_t)x->shape.ndim);
     for (int d = x->shape.ndim; d-- > 0;) {
         put_number(b, 8, (uint64_t)x->shape.dim[d]);

@@ -100,9 +100,9 @@ eg_status eg__gguf_name(eg__gguf_cursor *c, const char *what)
     if (c->name.full) {
         return no_room(c);
     }
-    return n && n <= EG__GGUF_NAME && eg__utf8(c->name.s, n)
+    return n <= EG__GGUF_NAME && eg__utf8(c->name.s, n)
                ? EG_OK
-               : eg__source_bad(c->source, at, "the name of a %s is no UTF-8 of 1 to %d bytes", what, EG__GGUF_NAME);
+               : eg__source_bad(c->source, at, "the name of a %s is no UTF-8 of at most %d bytes", what, EG__GGUF_NAME);
 }
 
 /* ---- values ------------------------------------------------------------------------------------- */

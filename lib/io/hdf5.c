@@ -28,8 +28,8 @@ typedef struct walker {
     eg_tensors *map;
     char path[MOST_PATH + 1]; /* of the object at hand */
     size_t length;
-    int depth;
-    uint64_t *seen; /* groups: an open hash of addresses, NOWHERE where there is none */
+    int depth, links; /* links: on the way from the root */
+    uint64_t *seen;   /* groups: an open hash of addresses, NOWHERE where there is none */
     uint32_t nseen, cseen;
     soft_link *soft;
     uint32_t nsoft, csoft;
@@ -98,6 +98,13 @@ static eg_status add(walker *w, const char *name, const eg__hdf5_entry *e)
     return st == EG_EINDEX ? eg__hdf5_bad(&w->h, "two tensors are named") : st;
 }
 
+/* The object at hand is not read. */
+static eg_status leave_out(walker *w, const char *why)
+{
+    eg_status st = eg__hdf5_count(&w->h, (int64_t)(w->length + strlen(why)));
+    return st ? st : eg__lazy_left_out(w->map, w->path, why);
+}
+
 static eg_status visit(void *user, const eg__hdf5_link *link);
 
 static eg_status walk_group(walker *w, const eg__hdf5_header *d)
@@ -116,27 +123,30 @@ static eg_status follow(walker *w, uint64_t at)
 {
     eg__hdf5_header d;
     eg__hdf5_entry e;
-    bool first = false, numbers = false;
+    bool first = false;
+    const char *why = NULL;
     eg_status st = eg__hdf5_header_open(&w->h, at, &d);
     if (!st && (eg__hdf5_find(&d, EG__HDF5_SYMBOLS) || eg__hdf5_find(&d, EG__HDF5_LINK_INFO))) {
         st = see(w, at, &first);
         st = st || !first ? st : walk_group(w, &d);
-    } else if (!st && !w->length) {
+    } else if (!st && !w->links) {
         st = eg__hdf5_bad(&w->h, "no group is");
     } else if (!st) {
-        st = eg__hdf5_describe(&w->h, &d, &e, &numbers);
-        st = st || !numbers ? st : add(w, w->path, &e);
+        st = eg__hdf5_describe(&w->h, &d, &e, &why);
+        st = st ? st : why ? leave_out(w, why) : add(w, w->path, &e);
     }
     eg__hdf5_header_close(&d);
     return st;
 }
+
+static const char no_target[] = "a soft link to what is no tensor";
 
 static eg_status keep_soft(walker *w, const eg__hdf5_link *link)
 {
     soft_link l = {0};
     const size_t own = w->length + 1, bytes = link->target_length;
     if (bytes > MOST_PATH) {
-        return EG_OK;
+        return leave_out(w, no_target);
     }
     if ((w->nsoft == w->csoft && !eg__grow(&w->soft, &w->csoft, sizeof *w->soft)) ||
         !(l.names = eg__malloc(own + bytes + 1))) {
@@ -152,7 +162,7 @@ static eg_status keep_soft(walker *w, const eg__hdf5_link *link)
 static eg_status visit(void *user, const eg__hdf5_link *link)
 {
     walker *w = user;
-    const size_t had = w->length, n = link->length, slash = had > 0;
+    const size_t had = w->length, n = link->length, slash = w->links > 0;
     if (n > MOST_PATH - had - slash) {
         return eg__hdf5_bad(&w->h, "a name of more than 1023 bytes begins with");
     }
@@ -162,10 +172,11 @@ static eg_status visit(void *user, const eg__hdf5_link *link)
     memcpy(w->path + had, "/", slash);
     memcpy(w->path + had + slash, link->name, n);
     w->path[w->length = had + slash + n] = 0;
+    w->links++;
     eg_status st = link->target                       ? keep_soft(w, link)
-                   : link->object == EG__HDF5_NOWHERE ? eg__hdf5_bad(&w->h, "to another file, which is not opened, "
-                                                                            "leads link")
+                   : link->object == EG__HDF5_NOWHERE ? leave_out(w, "a link to another file, which is not opened")
                                                       : follow(w, link->object);
+    w->links--;
     w->path[w->length = had] = 0;
     return st;
 }
@@ -203,6 +214,9 @@ static eg_status follow_soft(walker *w)
                 more |= w->soft[i].found;
             }
         }
+    }
+    for (uint32_t i = 0; i < w->nsoft && !st; i++) {
+        st = w->soft[i].found ? EG_OK : eg__lazy_left_out(w->map, w->soft[i].names, no_target);
     }
     return st;
 }

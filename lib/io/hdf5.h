@@ -188,8 +188,8 @@ typedef struct eg__hdf5_entry {
     uint32_t left_out;
 } eg__hdf5_entry;
 
-/* Whether an object is a dataset of numbers, and which. */
-eg_status eg__hdf5_describe(eg__hdf5 *h, const eg__hdf5_header *d, eg__hdf5_entry *e, bool *numbers);
+/* Which dataset an object is; *why: why it is not read, NULL: it is. */
+eg_status eg__hdf5_describe(eg__hdf5 *h, const eg__hdf5_header *d, eg__hdf5_entry *e, const char **why);
 
 /* A chunk, the which[d]-th along axis d. */
 typedef struct eg__hdf5_chunk {

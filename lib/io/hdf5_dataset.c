@@ -100,18 +100,40 @@ static eg__element element_of(eg__hdf5_bytes b, bool *swapped)
     }
 }
 
+/* What such elements are. */
+static const char *not_numbers(eg__hdf5_bytes b)
+{
+    static const char *const classes[] = {[0] = "integers of an unknown form",
+                                          [1] = "floats of an unknown form",
+                                          [2] = "times",
+                                          [3] = "strings",
+                                          [4] = "bits",
+                                          [5] = "opaque bytes",
+                                          [6] = "structures",
+                                          [7] = "references",
+                                          [8] = "enumerations",
+                                          [9] = "strings or lists of various lengths",
+                                          [10] = "arrays"};
+    const int class = begin_type(&b).class;
+    return class < EG__COUNT(classes) ? classes[class] : "elements of an unknown class";
+}
+
 /* ---- shapes --------------------------------------------------------------------------------------------- */
 
-/* *numbers is false for a dataset that has no elements, not even none. */
-static eg_status read_shape(const eg__hdf5 *h, eg__hdf5_bytes b, eg_shape *shape, int64_t *most, bool *numbers)
+static eg_status read_shape(const eg__hdf5 *h, eg__hdf5_bytes b, eg_shape *shape, int64_t *most, const char **why)
 {
     const int version = (int)eg__hdf5_number(&b, 1), ndim = (int)eg__hdf5_number(&b, 1),
               flags = (int)eg__hdf5_number(&b, 1), class = (int)eg__hdf5_number(&b, 1);
     eg__hdf5_take(&b, version == 1 ? 4 : 0);
-    *numbers = version == 1 || class < 2;
+    *why = version != 1 && class >= 2 ? "a dataset without elements"
+           : ndim > EG_MAX_DIMS       ? "more axes than a tensor has"
+                                      : NULL;
     *shape = (eg_shape){.ndim = ndim};
-    if (version < 1 || version > 2 || ndim > EG_MAX_DIMS) {
-        return eg__hdf5_bad(h, "more axes than a tensor has, or unreadable ones, has");
+    if (version < 1 || version > 2) {
+        return eg__hdf5_bad(h, "unreadable axes has");
+    }
+    if (*why) {
+        return EG_OK;
     }
     bool good = true;
     for (int i = 0; i < (flags & 1 ? 2 : 1); i++) {
@@ -128,7 +150,7 @@ static eg_status read_shape(const eg__hdf5 *h, eg__hdf5_bytes b, eg_shape *shape
 
 /* ---- chunks ---------------------------------------------------------------------------------------------- */
 
-static eg_status read_filters(const eg__hdf5 *h, eg__hdf5_bytes b, eg__hdf5_entry *e)
+static eg_status read_filters(const eg__hdf5 *h, eg__hdf5_bytes b, eg__hdf5_entry *e, const char **why)
 {
     const int version = (int)eg__hdf5_number(&b, 1), n = (int)eg__hdf5_number(&b, 1);
     unsigned seen = 0;
@@ -140,8 +162,12 @@ static eg_status read_filters(const eg__hdf5 *h, eg__hdf5_bytes b, eg__hdf5_entr
         eg__hdf5_take(&b, version == 1 ? (name + 7) / 8 * 8 : name);
         eg__hdf5_bytes value = b;
         eg__hdf5_take(&b, 4 * (version == 1 ? (values + 1) / 2 * 2 : values));
-        if (b.ended || f < EG__HDF5_DEFLATE || f > EG__HDF5_FLETCHER32 || seen >> f & 1) {
-            return eg__hdf5_bad(h, "packed by other than deflate, shuffle and fletcher32 is");
+        if (b.ended || (f <= EG__HDF5_FLETCHER32 && seen >> f & 1)) {
+            return eg__hdf5_bad(h, "damaged are the filters of");
+        }
+        if (f < EG__HDF5_DEFLATE || f > EG__HDF5_FLETCHER32) {
+            *why = "packed by other than deflate, shuffle and fletcher32";
+            return EG_OK;
         }
         seen |= 1u << f;
         e->filter[e->filters++] = (uint8_t)f;
@@ -230,7 +256,9 @@ static eg_status place(const eg__hdf5 *h, eg__hdf5_entry *e, uint64_t at)
                : EG_OK;
 }
 
-static eg_status read_layout(const eg__hdf5 *h, const eg__hdf5_message *m, eg__hdf5_entry *e)
+static const char elsewhere[] = "elements in other files, which are not opened";
+
+static eg_status read_layout(const eg__hdf5 *h, const eg__hdf5_message *m, eg__hdf5_entry *e, const char **why)
 {
     enum { COMPACT, CONTIGUOUS, CHUNKED, VIRTUAL };
     eg__hdf5_bytes b = m->bytes;
@@ -239,7 +267,8 @@ static eg_status read_layout(const eg__hdf5 *h, const eg__hdf5_message *m, eg__h
         return eg__hdf5_bad(h, "no known layout has");
     }
     if (class == VIRTUAL) {
-        return eg__hdf5_bad(h, "other files, which are not opened, have the elements of");
+        *why = elsewhere;
+        return EG_OK;
     }
     if (class == COMPACT) {
         const uint64_t size = eg__hdf5_number(&b, 2);
@@ -286,30 +315,28 @@ static void read_fill(const eg__hdf5_header *d, eg__hdf5_entry *e)
     }
 }
 
-eg_status eg__hdf5_describe(eg__hdf5 *h, const eg__hdf5_header *d, eg__hdf5_entry *e, bool *numbers)
+eg_status eg__hdf5_describe(eg__hdf5 *h, const eg__hdf5_header *d, eg__hdf5_entry *e, const char **why)
 {
     const eg__hdf5_message *type = eg__hdf5_find(d, EG__HDF5_TYPE), *space = eg__hdf5_find(d, EG__HDF5_SPACE),
                            *layout = eg__hdf5_find(d, EG__HDF5_LAYOUT), *filters = eg__hdf5_find(d, EG__HDF5_FILTERS);
     eg_shape shape;
     *e = (eg__hdf5_entry){.element = EG__ELEMENTS};
-    *numbers = false;
-    if (type && space && layout) {
-        e->element = element_of(type->bytes, &e->swapped);
-    }
-    if (e->element == EG__ELEMENTS) {
+    if (!type || !space || !layout) {
+        *why = "no dataset";
         return EG_OK;
     }
-    if (eg__hdf5_find(d, EG__HDF5_EXTERNAL)) {
-        return eg__hdf5_bad(h, "other files, which are not opened, have the elements of");
-    }
-    eg_status st = read_shape(h, space->bytes, &shape, e->most, numbers);
-    if (st || !*numbers) {
+    e->element = element_of(type->bytes, &e->swapped);
+    *why = e->element == EG__ELEMENTS            ? not_numbers(type->bytes)
+           : eg__hdf5_find(d, EG__HDF5_EXTERNAL) ? elsewhere
+                                                 : NULL;
+    eg_status st = *why ? EG_OK : read_shape(h, space->bytes, &shape, e->most, why);
+    if (st || *why) {
         return st;
     }
     if (eg__element_about(h->source->op, e->element, &shape, &e->about)) {
         return eg__hdf5_bad(h, "no tensor can be of the shape of");
     }
     read_fill(d, e);
-    st = filters ? read_filters(h, filters->bytes, e) : EG_OK;
-    return st ? st : read_layout(h, layout, e);
+    st = filters ? read_filters(h, filters->bytes, e, why) : EG_OK;
+    return st || *why ? st : read_layout(h, layout, e, why);
 }

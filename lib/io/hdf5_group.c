@@ -91,7 +91,7 @@ static eg_status visit_message(void *user, eg__hdf5_bytes m)
         l.target_length = eg__hdf5_number(&m, 2);
         l.target = (const char *)eg__hdf5_take(&m, l.target_length);
     }
-    return m.ended || !l.length ? bad(g) : g->visit(g->user, &l);
+    return m.ended ? bad(g) : g->visit(g->user, &l);
 }
 
 /* Where links are that are apart from the header, if they are. */

@@ -18,6 +18,11 @@ typedef struct eg__lazy {
 eg_tensors *eg__lazy_new(const eg__lazy *how, void *reader);
 /* A name whose tensor is to be read. EG_EINDEX, without words, if it is there already. */
 eg_status eg__lazy_promise(eg_tensors *map, const char *name, const eg_tensor_about *about, int64_t number);
+/* Notes that the reader of a file left out the entry of that name, and why: as a text of the map, "left out: string".
+ */
+eg_status eg__lazy_left_out(eg_tensors *map, const char *name, const char *why);
+/* Why the entry of a map that was read from a file was left out; NULL: it was not. */
+const char *eg__lazy_why_left_out(const eg_tensors *map, const char *name);
 /* Which of the map's tensors has that name; -1: none. */
 int64_t eg__lazy_number(const eg_tensors *map, const char *name);
 /* The i-th tensor, borrowed; the map does not keep it if it had not been read. */

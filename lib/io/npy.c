@@ -24,10 +24,16 @@ typedef struct reader {
     int64_t at, size, base; /* base: where it begins in the file */
     int64_t end;            /* of the array */
     unsigned has;
+    char *why; /* what was left out; or NULL */
+    bool left_out;
     eg__npy *npy;
 } reader;
 
 #define BAD(r, ...) eg__source_bad((r)->source, (r)->base + (r)->at, __VA_ARGS__)
+
+/* What is well-formed, but nothing that Egret has: the rest of the literal is not looked at. */
+#define NONE(r, ...) \
+    ((r)->why ? (snprintf((r)->why, EG__NPY_WHY, __VA_ARGS__), (r)->left_out = true, EG_OK) : BAD(r, __VA_ARGS__))
 
 /* ---- the literal: { 'key': value, ... }, parsed, never evaluated ----------------------------- */
 
@@ -70,7 +76,7 @@ static eg_status read_descr(reader *r)
 {
     char text[24];
     if (peek(r) == '[') {
-        return BAD(r, "structured arrays are none Egret has");
+        return NONE(r, "structured arrays are none Egret has");
     }
     eg_status st = read_text(r, text, sizeof text, "descr");
     if (st) {
@@ -85,7 +91,7 @@ static eg_status read_descr(reader *r)
             return fits ? EG_OK : BAD(r, "descr '%s' lacks its byte order", text);
         }
     }
-    return BAD(r, "descr '%s' is none Egret has", text);
+    return NONE(r, "descr '%s' is none Egret has", text);
 }
 
 static eg_status read_order(reader *r)
@@ -121,17 +127,17 @@ static eg_status read_shape(reader *r)
 {
     eg_status st = take(r, '(') ? EG_OK : BAD(r, "shape is not a tuple");
     bool comma = true;
-    while (!st && !take(r, ')')) {
+    while (!st && !r->left_out && !take(r, ')')) {
         if (!comma) {
             return BAD(r, "a comma was expected in shape");
         }
         if (r->npy->shape.ndim == EG_MAX_DIMS) {
-            return BAD(r, "shape has more than %d axes", EG_MAX_DIMS);
+            return NONE(r, "shape has more than %d axes", EG_MAX_DIMS);
         }
         st = read_size(r, &r->npy->shape.dim[r->npy->shape.ndim++]);
         comma = take(r, ',');
     }
-    return !st && r->npy->shape.ndim == 1 && !comma ? BAD(r, "shape is not a tuple") : st;
+    return !st && !r->left_out && r->npy->shape.ndim == 1 && !comma ? BAD(r, "shape is not a tuple") : st;
 }
 
 static eg_status read_item(reader *r)
@@ -157,14 +163,17 @@ static eg_status read_literal(reader *r)
 {
     eg_status st = take(r, '{') ? EG_OK : BAD(r, "the header is not a dictionary");
     bool comma = true;
-    while (!st && !take(r, '}')) {
+    while (!st && !r->left_out && !take(r, '}')) {
         st = comma ? read_item(r) : BAD(r, "a comma was expected");
         comma = take(r, ',');
     }
-    if (!st && r->has != 7) {
+    if (st || r->left_out) {
+        return st;
+    }
+    if (r->has != 7) {
         return BAD(r, "the header lacks descr, fortran_order or shape");
     }
-    return !st && peek(r) != -1 ? BAD(r, "something after the dictionary") : st;
+    return peek(r) != -1 ? BAD(r, "something after the dictionary") : EG_OK;
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -209,21 +218,27 @@ static eg_status read_prefix(reader *r, int64_t from)
     return st;
 }
 
-eg_status eg__npy_open(eg__npy *a, const eg__source *s, int64_t from, int64_t bytes)
+eg_status eg__npy_open(eg__npy *a, const eg__source *s, int64_t from, int64_t bytes, char *why)
 {
-    reader r = {.source = s, .end = from + bytes, .npy = a};
+    reader r = {.source = s, .end = from + bytes, .npy = a, .why = why};
     char *header = NULL;
     *a = (eg__npy){0};
     eg_status st = read_prefix(&r, from);
     if (!st && !(header = eg__malloc((size_t)r.size))) {
         st = eg__no_memory(s->op, r.size);
     }
-    st = st ? st : eg__source_read(s, r.base, header, r.size);
+    const int64_t whole = r.size, there = eg__min(r.size, s->size - r.base);
+    st = st ? st : eg__source_read(s, r.base, header, there);
     if (!st) {
         r.s = header;
+        r.size = there;
         st = read_literal(&r);
+        r.size = whole;
     }
-    st = st ? st : check_data(&r);
+    if (r.left_out) {
+        a->element = EG__ELEMENTS;
+    }
+    st = st || r.left_out ? st : check_data(&r);
     free(header);
     return st;
 }
@@ -268,12 +283,12 @@ eg_tensor *eg__npy_tensor(const eg__npy *a, eg__backing *b)
     return tensor_of(a, &b->source, b);
 }
 
-eg_tensor *eg__npy_read(const eg__source *s)
+eg_tensor *eg__npy_read(const eg__source *s, char *why)
 {
     eg__npy a;
     eg_tensor *t = NULL;
     eg_scope scope = eg_scope_push();
-    if (scope.depth && !eg__npy_open(&a, s, 0, s->size)) {
+    if (scope.depth && !eg__npy_open(&a, s, 0, s->size, why) && a.element != EG__ELEMENTS) {
         t = tensor_of(&a, s, NULL);
         t = t ? eg_contiguous(t) : NULL;
     }
@@ -286,7 +301,7 @@ eg_tensor *eg_npy_load(const char *path)
     if (eg__source_open(&s, "eg_npy_load", path)) {
         return NULL;
     }
-    eg_tensor *t = eg__npy_read(&s);
+    eg_tensor *t = eg__npy_read(&s, NULL);
     eg__source_close(&s);
     return t;
 }
@@ -294,7 +309,7 @@ eg_tensor *eg_npy_load(const char *path)
 eg_tensor *eg_npy_parse(const void *data, size_t bytes)
 {
     eg__source s;
-    return eg__source_memory(&s, "eg_npy_parse", data, bytes) ? NULL : eg__npy_read(&s);
+    return eg__source_memory(&s, "eg_npy_parse", data, bytes) ? NULL : eg__npy_read(&s, NULL);
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */

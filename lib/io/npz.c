@@ -9,6 +9,14 @@
 
 static const char ending[] = ".npy";
 
+/* ".npy" alone is the array whose name is empty. */
+static bool is_array(const eg__zip_member *m)
+{
+    return eg__ends_with(m->name, ending) || !strcmp(m->name, ending);
+}
+
+static const char no_array[] = "no npy file";
+
 /* ---- all at once --------------------------------------------------------------------------------- */
 
 /* The bytes of a member as an array of the map. */
@@ -22,9 +30,10 @@ static eg_status add_array(const eg__source *s, const eg__zip_member *m, const v
     snprintf(name, length, "%s/%s", s->name + (n > 40 ? n - 40 : 0), m->name);
     eg__source array = {.op = s->op, .name = name, .data = data, .fd = -1, .size = m->size};
     eg_scope scope = eg_scope_push();
-    eg_tensor *t = scope.depth ? eg__npy_read(&array) : NULL;
+    char why[EG__NPY_WHY] = "";
+    eg_tensor *t = scope.depth ? eg__npy_read(&array, why) : NULL;
     snprintf(name, length, "%.*s", (int)(strlen(m->name) - strlen(ending)), m->name);
-    eg_status st = t ? eg_tensors_set(map, name, t) : eg__why();
+    eg_status st = t ? eg_tensors_set(map, name, t) : *why ? eg__lazy_left_out(map, name, why) : eg__why();
     if (scope.depth) {
         eg_scope_pop(scope, NULL);
     }
@@ -34,8 +43,8 @@ static eg_status add_array(const eg__source *s, const eg__zip_member *m, const v
 
 static eg_status read_member(const eg__source *s, const eg__zip_member *m, eg_tensors *map)
 {
-    if (!eg__ends_with(m->name, ending)) {
-        return eg__source_bad(s, m->at, "\"%.80s\" is no npy file", m->name);
+    if (!is_array(m)) {
+        return eg__lazy_left_out(map, m->name, no_array);
     }
     void *data = eg__malloc((size_t)m->size + 1);
     eg_status st = data ? eg__zip_unpack(s, m, data) : eg__no_memory(s->op, m->size);
@@ -152,8 +161,9 @@ static eg_status open_member(opened *o, int64_t i, eg_tensors *map)
     const eg__source *s = &o->backing->source;
     const eg__zip_member *m = &o->zip.member[i];
     array *a = &o->array[i];
-    if (!eg__ends_with(m->name, ending)) {
-        return eg__source_bad(s, m->at, "\"%.80s\" is no npy file", m->name);
+    char why[EG__NPY_WHY];
+    if (!is_array(m)) {
+        return eg__lazy_left_out(map, m->name, no_array);
     }
     eg_status st;
     a->packed = m->deflated ? m : NULL;
@@ -162,9 +172,9 @@ static eg_status open_member(opened *o, int64_t i, eg_tensors *map)
         const int64_t n = eg__min(m->size, HEAD);
         const eg__source memory = {.op = s->op, .name = s->name, .data = head, .fd = -1, .size = n};
         st = eg__zip_unpack_first(s, m, head, n);
-        st = st ? st : eg__npy_open(&a->npy, &memory, 0, m->size);
+        st = st ? st : eg__npy_open(&a->npy, &memory, 0, m->size, why);
     } else {
-        st = eg__npy_open(&a->npy, s, m->at, m->size);
+        st = eg__npy_open(&a->npy, s, m->at, m->size, why);
     }
     if (st) {
         return st;
@@ -176,7 +186,8 @@ static eg_status open_member(opened *o, int64_t i, eg_tensors *map)
     }
     memcpy(name, m->name, length);
     name[length] = 0;
-    st = eg__lazy_promise(map, name, &a->npy.about, i);
+    st = a->npy.element == EG__ELEMENTS ? eg__lazy_left_out(map, name, why)
+                                        : eg__lazy_promise(map, name, &a->npy.about, i);
     free(name);
     return st;
 }
@@ -225,7 +236,7 @@ static eg_tensors *open_npy(eg__backing *b)
         return NULL;
     }
     o->array[0].packed = NULL;
-    eg_status st = eg__npy_open(&o->array[0].npy, &b->source, 0, b->source.size);
+    eg_status st = eg__npy_open(&o->array[0].npy, &b->source, 0, b->source.size, NULL);
     st = st ? st : promise_one(&b->source, &o->array[0].npy, map);
     if (st) {
         eg_tensors_free(map);

@@ -145,7 +145,7 @@ static void put_end(eg__buffer *b, int64_t at, int64_t bytes, int64_t count)
 
 static eg_status check_name(const char *op, const char *name)
 {
-    bool fits = *name && eg__zip_name(name) && name_bytes(name) <= 1024;
+    bool fits = eg__zip_name(name) && name_bytes(name) <= 1024;
     const int64_t length = (int64_t)strlen(name);
     for (int64_t i = 0; fits && i < length;) {
         const int n = eg__utf8_length(name + i, length - i);

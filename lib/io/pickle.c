@@ -244,6 +244,10 @@ static eg_status tuple_of(eg__pickle *p, int n)
 static eg_status add_from(eg__pickle *p, uint32_t from, int kind)
 {
     const uint32_t n = p->nstack - from, floor = p->nmark ? p->mark[p->nmark - 1] : 0;
+    if (from > floor && p->world->opaque(&p->value[p->stack[from - 1]])) {
+        p->nstack = from;
+        return EG_OK;
+    }
     if (from <= floor || p->value[p->stack[from - 1]].kind != kind || (kind == EG__PICKLE_DICT && n % 2)) {
         return eg__pickle_bad(p, "items are added to what is no %s",
                               kind == EG__PICKLE_LIST   ? "list"
@@ -329,9 +333,12 @@ static eg_status find_global(eg__pickle *p, eg__pickle_value module, eg__pickle_
         fits &= strlen(words[i]) == v[i]->count;
     }
     const int row = fits ? p->world->global(words[0], words[1]) : -1;
-    return row < 0 ? eg__pickle_bad(p, "the pickle needs %.60s.%.60s, which is not among the values that are read",
-                                    words[0], words[1])
-                   : push_new(p, (eg__pickle_value){.kind = EG__PICKLE_GLOBAL, .integer = row});
+    if (row >= 0) {
+        return push_new(p, (eg__pickle_value){.kind = EG__PICKLE_GLOBAL, .integer = row});
+    }
+    uint32_t result;
+    eg_status st = p->world->unknown(p, words[0], words[1], &result);
+    return st ? st : push(p, result);
 }
 
 /* The rest of a line, without its end. */
@@ -381,19 +388,22 @@ static eg_status persistent(eg__pickle *p, int unused)
     return st ? st : push(p, result);
 }
 
-/* A global and the tuple of its arguments. */
-static eg_status call(eg__pickle *p, int unused)
+/* A global and the tuple of its arguments, and a dict of those with names, which only what is opaque may have. */
+static eg_status call(eg__pickle *p, int names)
 {
     uint32_t result;
-    (void)unused;
-    eg_status st = have(p, 2);
+    const uint32_t n = 2 + (uint32_t)names;
+    eg_status st = have(p, n);
     if (st) {
         return st;
     }
-    const uint32_t arguments = p->stack[p->nstack - 1];
-    const eg__pickle_value *f = &p->value[p->stack[p->nstack - 2]];
-    p->nstack -= 2;
-    st = f->kind != EG__PICKLE_GLOBAL || p->value[arguments].kind != EG__PICKLE_TUPLE
+    const uint32_t called = p->stack[p->nstack - n], arguments = p->stack[p->nstack - n + 1];
+    const eg__pickle_value *f = &p->value[called];
+    p->nstack -= n;
+    if (p->world->opaque(f)) {
+        return push(p, called);
+    }
+    st = names || f->kind != EG__PICKLE_GLOBAL || p->value[arguments].kind != EG__PICKLE_TUPLE
              ? eg__pickle_bad(p, "a call of what is no global, or with what is no tuple")
              : p->world->call(p, f->integer, arguments, &result);
     return st ? st : push(p, result);
@@ -464,6 +474,7 @@ static const struct opcode {
     ['Q'] = {persistent, 0},
     ['R'] = {call, 0},
     [0x81] = {call, 0},
+    [0x92] = {call, 1},
     ['b'] = {build, 0},
 };
 

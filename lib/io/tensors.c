@@ -1,6 +1,7 @@
 /* tensors.c - the map of named tensors, and of keys and texts. */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -361,6 +362,22 @@ eg_status eg_tensors_set_text(eg_tensors *map, const char *key, const char *text
     }
     memcpy(copy, text, bytes);
     return set(map, &map->texts, key, copy, free, op);
+}
+
+static const char left_out[] = "left out: ";
+
+eg_status eg__lazy_left_out(eg_tensors *map, const char *name, const char *why)
+{
+    char words[300];
+    snprintf(words, sizeof words, "%s%.280s", left_out, why);
+    return eg_tensors_set_text(map, name, words);
+}
+
+const char *eg__lazy_why_left_out(const eg_tensors *map, const char *name)
+{
+    const char *text = map->lazy ? eg_tensors_text(map, name) : NULL;
+    const size_t n = sizeof left_out - 1;
+    return text && !strncmp(text, left_out, n) ? text + n : NULL;
 }
 
 const char *eg_tensors_text(const eg_tensors *map, const char *key)

@@ -1,4 +1,5 @@
 /* tf.c - see tf.h; of the keys of slices saved_tensor_slice_util.h and ordered_code.h of TensorFlow tell. */
+#include "lib/io/lazy.h"
 #include "lib/io/tf.h"
 
 #include <stdlib.h>
@@ -74,14 +75,13 @@ bool eg__tf_left_out(eg_tensors *map, const char *name, const eg__tf_kind *k, eg
     const int axes = k->shape.ndim + (k->element == EG__C64 || k->element == EG__C128);
     if (k->element == EG__ELEMENTS) {
         const unsigned long long number = k->number;
-        (void)(t ? snprintf(words, sizeof words, "left out: %s", t->name)
-                 : snprintf(words, sizeof words, "left out: dtype %llu", number));
+        (void)(t ? snprintf(words, sizeof words, "%s", t->name) : snprintf(words, sizeof words, "dtype %llu", number));
     } else if (k->too_many || axes > EG_MAX_DIMS) {
-        snprintf(words, sizeof words, "left out: more than %d axes", EG_MAX_DIMS);
+        snprintf(words, sizeof words, "more than %d axes", EG_MAX_DIMS);
     } else {
         return false;
     }
-    *st = eg_tensors_set_text(map, name, words);
+    *st = eg__lazy_left_out(map, name, words);
     return true;
 }
 

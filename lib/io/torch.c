@@ -74,6 +74,7 @@ static void close_all(void *user)
     eg__backing_release(t->backing);
     free(t->storage);
     free(t->tensor);
+    free(t->why);
     free(t);
 }
 

@@ -8,7 +8,12 @@
 #include "lib/io/zip.h"
 
 /* What objects of the pickle are: their integer is a number of a storage or tensor, or a tuple's. */
-typedef enum eg__torch_object { EG__TORCH_STORAGE, EG__TORCH_TENSOR, EG__TORCH_DEVICE } eg__torch_object;
+typedef enum eg__torch_object {
+    EG__TORCH_STORAGE,
+    EG__TORCH_TENSOR,
+    EG__TORCH_DEVICE,
+    EG__TORCH_OPAQUE, /* what is not read: the integer is a number of a reason */
+} eg__torch_object;
 
 typedef struct eg__torch_storage {
     uint32_t key;                 /* a text of the pickle */
@@ -27,6 +32,11 @@ typedef struct eg__torch_tensor {
     eg_tensor_about about;
 } eg__torch_tensor;
 
+/* Why a value is not read. */
+typedef struct eg__torch_why {
+    char words[140];
+} eg__torch_why;
+
 /* What stays open for the tensors. */
 typedef struct eg__torch {
     eg__backing *backing;
@@ -34,6 +44,8 @@ typedef struct eg__torch {
     uint32_t nstorages, cstorages;
     eg__torch_tensor *tensor;
     uint32_t ntensors, ctensors;
+    eg__torch_why *why; /* of values that are not read */
+    uint32_t nwhy, cwhy;
     eg__zip zip;
     eg__backing **unpacked; /* of each of the zip's members, once it was needed; or NULL */
 } eg__torch;

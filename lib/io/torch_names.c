@@ -73,7 +73,7 @@ static bool put_value(eg__buffer *b, const eg__pickle *p, const eg__pickle_value
     return there;
 }
 
-static eg_status name_text(walk *w, const eg__pickle_value *v)
+static eg_status name_text(walk *w, const eg__pickle_value *v, int depth)
 {
     eg__buffer b = {0};
     const int64_t bytes = (int64_t)w->length + 64 + (v->kind == EG__PICKLE_TEXT ? v->count : 0);
@@ -81,7 +81,7 @@ static eg_status name_text(walk *w, const eg__pickle_value *v)
     if (!st && put_value(&b, w->p, v)) {
         eg__put(&b, "", 1);
         st = b.full ? eg__no_memory(w->p->source->op, bytes)
-                    : eg_tensors_set_text(w->map, w->length ? w->name : "value", b.s);
+                    : eg_tensors_set_text(w->map, depth ? w->name : "value", b.s);
     }
     free(b.s);
     return st;
@@ -89,11 +89,18 @@ static eg_status name_text(walk *w, const eg__pickle_value *v)
 
 /* ---- names ---------------------------------------------------------------------------------------- */
 
-/* Lengthens the name by a key or a number of a list's. */
-static eg_status lengthen(walk *w, const eg__pickle_value *key, uint32_t number)
+static eg_status leave_out(walk *w, const char *why)
+{
+    eg_status st = eg__pickle_takes(w->p, (int64_t)(w->length + strlen(why) + 64));
+    return st ? st : eg__lazy_left_out(w->map, w->name, why);
+}
+
+/* Lengthens the name by a key or a number of a list's, at a depth; *named false: nothing can have that name. */
+static eg_status lengthen(walk *w, const eg__pickle_value *key, uint32_t number, int depth, bool *named)
 {
     eg__buffer b = {0};
-    eg__put(&b, ".", w->length > 0);
+    eg__put(&b, ".", depth > 0);
+    *named = true;
     bool plain = true;
     if (key) {
         plain = key->kind < EG__PICKLE_BYTES && put_plain(&b, w->p, key);
@@ -104,7 +111,8 @@ static eg_status lengthen(walk *w, const eg__pickle_value *key, uint32_t number)
     if (b.full) {
         st = eg__no_memory(w->p->source->op, b.n);
     } else if (!plain) {
-        st = BAD(w, "in \"%.60s\" a key that is neither UTF-8 nor a number", w->name);
+        *named = false;
+        st = leave_out(w, "an item whose key is neither UTF-8 nor a number");
     } else if (b.n > MOST_NAME - w->length) {
         st = BAD(w, "a name of more than %d bytes, \"%.60s...\"", MOST_NAME, w->name);
     } else {
@@ -116,9 +124,9 @@ static eg_status lengthen(walk *w, const eg__pickle_value *key, uint32_t number)
     return st;
 }
 
-static eg_status name_tensor(walk *w, int64_t i)
+static eg_status name_tensor(walk *w, int64_t i, int depth)
 {
-    const char *name = w->length ? w->name : "tensor";
+    const char *name = depth ? w->name : "tensor";
     eg_status st = eg__pickle_takes(w->p, (int64_t)(w->length + sizeof(eg_tensor_about) + 64));
     st = st ? st : eg__lazy_promise(w->map, name, &w->torch->tensor[i].about, i);
     return st == EG_EINDEX ? BAD(w, "two tensors are named \"%.80s\"", name) : st;
@@ -139,8 +147,9 @@ static eg_status name_items(walk *w, uint32_t number, int depth)
     }
     w->p->value[number].open = true;
     for (uint32_t i = 0; i < v->count && !st; i += 1 + dict) {
-        st = lengthen(w, dict ? &w->p->value[v->item[i]] : NULL, i);
-        st = st ? st : name_value(w, v->item[i + dict], depth + 1);
+        bool named;
+        st = lengthen(w, dict ? &w->p->value[v->item[i]] : NULL, i, depth, &named);
+        st = st || !named ? st : name_value(w, v->item[i + dict], depth + 1);
         w->length = length;
         w->name[length] = 0;
     }
@@ -158,12 +167,13 @@ static eg_status name_value(walk *w, uint32_t number, int depth)
         return name_items(w, number, depth);
     }
     if (v->kind == EG__PICKLE_OBJECT && v->type == EG__TORCH_TENSOR) {
-        return name_tensor(w, v->integer);
+        return name_tensor(w, v->integer, depth);
     }
-    if (v->kind == EG__PICKLE_OBJECT && v->type == EG__TORCH_STORAGE) {
-        return BAD(w, "\"%.80s\" is a storage without a tensor", w->name);
+    if (v->kind == EG__PICKLE_OBJECT && (v->type == EG__TORCH_STORAGE || v->type == EG__TORCH_OPAQUE)) {
+        const char *why = v->type == EG__TORCH_STORAGE ? "a storage without a tensor" : w->torch->why[v->integer].words;
+        return depth ? leave_out(w, why) : BAD(w, "the file is %s", why);
     }
-    return name_text(w, v);
+    return name_text(w, v, depth);
 }
 
 eg_status eg__torch_name_all(const eg__torch *t, eg__pickle *p, eg_tensors *map)

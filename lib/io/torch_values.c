@@ -1,5 +1,7 @@
 /* torch_values.c - what the globals that PyTorch's pickles call make: storages, tensors, and the few plain values that
  * are written as calls. */
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "lib/io/torch.h"
@@ -14,6 +16,7 @@ typedef enum what {
     DEVICE,
     FIRST,  /* the first argument */
     PAIRS,  /* a dict of pairs, or of none */
+    DICT,   /* an empty dict, whatever the arguments */
     ITEMS,  /* a set of a list's items */
     LATIN1, /* bytes, as the text that older protocols have of them */
 } what;
@@ -59,6 +62,50 @@ static eg_status object(eg__pickle *p, eg__torch_object type, int64_t v, uint32_
     return st;
 }
 
+/* ---- what is not read ---------------------------------------------------------------------------- */
+
+static bool is_opaque(const eg__pickle_value *v)
+{
+    return v->kind == EG__PICKLE_OBJECT && v->type == EG__TORCH_OPAQUE;
+}
+
+/* A value that is not read, and why. */
+static eg_status opaque(eg__pickle *p, uint32_t *result, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static eg_status opaque(eg__pickle *p, uint32_t *result, const char *format, ...)
+{
+    eg__torch *t = p->world->user;
+    eg_status st = eg__pickle_takes(p, (int64_t)sizeof *t->why);
+    if (!st && t->nwhy == t->cwhy && !eg__grow(&t->why, &t->cwhy, sizeof *t->why)) {
+        st = eg__no_memory(p->source->op, (int64_t)sizeof *t->why);
+    }
+    if (st) {
+        return st;
+    }
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(t->why[t->nwhy].words, sizeof t->why->words, format, ap);
+    va_end(ap);
+    return object(p, EG__TORCH_OPAQUE, t->nwhy++, result);
+}
+
+static eg_status unknown(eg__pickle *p, const char *module, const char *name, uint32_t *result)
+{
+    return opaque(p, result, "%.60s.%.60s, which is not among the values that are read", module, name);
+}
+
+/* The first opaque one of the items of a value; false: there is none. */
+static bool find_opaque(const eg__pickle *p, uint32_t number, uint32_t *found)
+{
+    const eg__pickle_value *v = &p->value[number];
+    for (uint32_t i = 0; i < v->count; i++) {
+        if (is_opaque(&p->value[v->item[i]])) {
+            *found = v->item[i];
+            return true;
+        }
+    }
+    return false;
+}
+
 /* ---- storages ---------------------------------------------------------------------------------- */
 
 /* ('storage', type, key, where it was, elements), in the older form also what it is a part of. */
@@ -66,6 +113,9 @@ static eg_status storage(eg__pickle *p, uint32_t id, uint32_t *result)
 {
     eg__torch *t = p->world->user;
     const eg__pickle_value *v = &p->value[id];
+    if (eg__pickle_holds(v) && find_opaque(p, id, result)) {
+        return EG_OK;
+    }
     const eg__pickle_value *tag = eg__pickle_item(p, v, 0, EG__PICKLE_TEXT);
     const eg__pickle_value *type = eg__pickle_item(p, v, 1, EG__PICKLE_GLOBAL);
     const eg__pickle_value *key = eg__pickle_item(p, v, 2, EG__PICKLE_TEXT);
@@ -147,6 +197,9 @@ static bool has_metadata(const eg__pickle *p, const eg__pickle_value *arguments,
 static eg_status tensor(eg__pickle *p, uint32_t arguments, bool of_dtype, uint32_t *result)
 {
     eg__torch *t = p->world->user;
+    if (find_opaque(p, arguments, result)) {
+        return EG_OK;
+    }
     const eg__pickle_value *v = &p->value[arguments], *s = eg__pickle_item(p, v, 0, EG__PICKLE_OBJECT);
     const eg__pickle_value *offset = eg__pickle_item(p, v, 1, EG__PICKLE_INT);
     eg__torch_tensor x = {0};
@@ -162,12 +215,16 @@ static eg_status tensor(eg__pickle *p, uint32_t arguments, bool of_dtype, uint32
     if (x.element == EG__ELEMENTS) {
         return eg__pickle_bad(p, "a tensor without a dtype");
     }
+    const eg__pickle_value *sizes = eg__pickle_item(p, v, 2, EG__PICKLE_TUPLE);
+    if (sizes && sizes->count > EG_MAX_DIMS) {
+        return opaque(p, result, "a tensor of more than %d axes", EG_MAX_DIMS);
+    }
     if (x.shape.ndim < 0 || strides != x.shape.ndim ||
         eg__element_about(p->source->op, x.element, &x.shape, &x.about)) {
         return eg__pickle_bad(p, "sizes and strides of a tensor that cannot be, or of more than %d axes", EG_MAX_DIMS);
     }
     if (has_metadata(p, v, of_dtype ? 7 : 6)) {
-        return eg__pickle_bad(p, "a tensor that is to be conjugated or negated");
+        return opaque(p, result, "a tensor that is to be conjugated or negated");
     }
     eg_status st = check_place(p, &x, storage);
     st = st ? st : eg__pickle_takes(p, (int64_t)sizeof x);
@@ -227,12 +284,15 @@ static eg_status latin1(eg__pickle *p, uint32_t arguments, uint32_t *result)
 static eg_status call(eg__pickle *p, int64_t row, uint32_t arguments, uint32_t *result)
 {
     const eg__pickle_value *v = &p->value[arguments];
+    if (globals[row].what != DICT && globals[row].what != FIRST && find_opaque(p, arguments, result)) {
+        return EG_OK;
+    }
     if (globals[row].what == CALL) {
         const eg__pickle_value *f = eg__pickle_item(p, v, 0, EG__PICKLE_GLOBAL);
         const eg__pickle_value *type = eg__pickle_item(p, v, 1, EG__PICKLE_GLOBAL);
         if (!f || globals[f->integer].what == CALL || !type || globals[type->integer].what != TYPE ||
             !eg__pickle_item(p, v, 2, EG__PICKLE_TUPLE)) {
-            return eg__pickle_bad(p, "a tensor of a class of its own");
+            return opaque(p, result, "a tensor of a class of its own");
         }
         row = f->integer;
         arguments = v->item[2];
@@ -252,6 +312,8 @@ static eg_status call(eg__pickle *p, int64_t row, uint32_t arguments, uint32_t *
         return object(p, EG__TORCH_DEVICE, arguments, result);
     case PAIRS:
         return pairs(p, arguments, result);
+    case DICT:
+        return eg__pickle_new(p, EG__PICKLE_DICT, result);
     case ITEMS:
         return items(p, arguments, result);
     case LATIN1:
@@ -263,7 +325,7 @@ static eg_status call(eg__pickle *p, int64_t row, uint32_t arguments, uint32_t *
 
 eg_status eg__torch_pickle(eg__torch *t, eg__pickle *p, const eg__source *s, int64_t place, int64_t size)
 {
-    const eg__pickle_world world = {find_global, call, storage, t};
+    const eg__pickle_world world = {find_global, unknown, is_opaque, call, storage, t};
     eg_status st = eg__pickle_open(p, s, place, size, &world);
     p->world = NULL;
     return st;

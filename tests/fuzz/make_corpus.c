@@ -1,9 +1,9 @@
 /* make_corpus.c - makes the files that the targets of data readers begin with:
  *   make_corpus FOLDER     writes FOLDER/image/..., FOLDER/tfrecord/... and so on
  * those of tensorflow out of tests/golden/tensorflow, so in the project's folder.
- * Beside them archives/two.npz is numpy.savez_compressed(ids = arange(5), w = zeros((40, 3),
- * float32)). audio/gsm.wav, ms.wav, rf64.wav and wave64.w64 are soundfile's GSM610, MS_ADPCM, RF64 and W64 of a sine;
- * pipe.wav and stream.wav have sizes of all ones and of 0. */
+ * Beside them archives/odd.npz is that of tests/golden/odd, two.npz is numpy.savez_compressed(ids = arange(5), w =
+ * zeros((40, 3), float32)). audio/gsm.wav, ms.wav, rf64.wav and wave64.w64 are soundfile's GSM610, MS_ADPCM, RF64 and
+ * W64 of a sine; pipe.wav and stream.wav have sizes of all ones and of 0. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>

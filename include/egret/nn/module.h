@@ -90,6 +90,7 @@ typedef enum eg_load_fate {
     EG_LOAD_MISSING,     /* the source does not have it */
     EG_LOAD_PASSED_OVER, /* the source has it, but it does not learn (.trainable_only) */
     EG_LOAD_LEFT_OVER,   /* of the source, and nobody's */
+    EG_LOAD_NOT_READ,    /* in the file, but left out by its reader (io.h), whether a member wants it or not */
 } eg_load_fate;
 
 /* What a report says of one of them. Members come in their order, then what is passed or left over. */
@@ -99,6 +100,7 @@ typedef struct eg_load_row {
     eg_load_fate fate;
     eg_shape shape, from_shape; /* here and there, of what there is */
     eg_dtype dtype, from_dtype;
+    const char *why; /* EG_LOAD_NOT_READ: the reader's reason; else NULL */
 } eg_load_row;
 
 /* Of one loading, in the state the source and the module were in then. */
