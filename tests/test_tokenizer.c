@@ -380,6 +380,11 @@ EGT(growth_of_texts_is_bounded)
         eg_tokenizer_free(t);
     }
     refused("{\"padding\":{\"strategy\":{\"Fixed\":2000000000}}," WORDS "}", EG_EFORMAT, "at most 1048576");
+    refused("{\"added_tokens\":[{\"id\":16000000,\"content\":\"x\"}]," WORDS "}", EG_EFORMAT,
+            "the largest for so many");
+    refused("{\"post_processor\":{\"type\":\"BertProcessing\",\"cls\":[\"a\",1],\"sep\":[\"b\",2]}," WORDS "}",
+            EG_EFORMAT, "the token 2; there are 2 tokens");
+    refused("{\"padding\":{\"pad_id\":2}," WORDS "}", EG_EFORMAT, "the token 2; there are 2 tokens");
     refused("{\"padding\":{\"strategy\":\"BatchLongest\",\"pad_to_multiple_of\":2000000000}," WORDS "}", EG_EFORMAT,
             "at most 1048576");
 }
@@ -396,36 +401,14 @@ EGT(frames_of_files_are_bounded)
     for (int i = 1; i < IDS; i++) {
         k += (size_t)snprintf(json + k, sizeof json - k, ",1");
     }
-    k += (size_t)snprintf(json + k, sizeof json - k, "],\"tokens\":[\"s\"]}},\"pair\":[],\"single\":[");
+    k += (size_t)snprintf(json + k, sizeof json - k,
+                          "],\"tokens\":[\"s\"]}},\"pair\":[{\"Sequence\":{\"id\":\"A\"}},{\"Sequence\":"
+                          "{\"id\":\"B\"}}],\"single\":[");
     for (int i = 0; i < TIMES; i++) {
         k += (size_t)snprintf(json + k, sizeof json - k, "{\"SpecialToken\":{\"id\":\"s\",\"type_id\":0}},");
     }
     snprintf(json + k, sizeof json - k, "{\"Sequence\":{\"id\":\"A\",\"type_id\":0}}]}}");
     refused(json, EG_EFORMAT, "more than 4096 special tokens");
-}
-
-static int64_t reserved(void)
-{
-    return eg_memory_stats().reserved_bytes;
-}
-
-EGT(memory_is_counted_by_the_limit)
-{
-    need();
-    enum { LONG = 1 << 20 };
-    EG_SCOPE {
-        eg_tensor *text = eg_full(EG_SHAPE(LONG), 'a', EG_U8);
-        const int64_t before = reserved();
-        eg_tokenizer *t = eg_tokenizer_load(GOLDEN "llama.json");
-        EGT_CHECK(reserved() - before > 60000); /* the vocabulary has 59 KB of file */
-        EGT_OK(eg_memory_limit(reserved() + 2 * LONG));
-        EGT_REFUSED(eg_tokenizer_encode(t, text).ids, EG_ENOMEM, "");
-        EGT_OK(eg_memory_limit(reserved()));
-        EGT_REFUSED(eg_tokenizer_load(GOLDEN "llama.json"), EG_ENOMEM, "");
-        EGT_OK(eg_memory_limit(0));
-        EGT_CHECK(eg_tokenizer_encode(t, text).ids);
-        eg_tokenizer_free(t);
-    }
 }
 
 /* ---- as others have it ------------------------------------------------------------------------------ */
@@ -477,16 +460,19 @@ EGT(replace_puts_text_at_empty_matches)
     eg_tokenizer_free(t);
 }
 
-/* One U+FFFD for each bad byte of tokens <0x..>. */
-EGT(bad_bytes_are_replaced_one_by_one)
+/* One U+FFFD for each bad byte of pieces <0x..>, which are no character together with those behind a control. */
+EGT(sentencepiece_replaces_bad_bytes_one_by_one)
 {
-    need();
-    eg_tokenizer *t = loaded("{\"decoder\":{\"type\":\"ByteFallback\"},\"model\":{\"type\":\"WordLevel\",\"unk_token\":"
-                             "\"a\",\"vocab\":{\"a\":0,\"<0xE4>\":1,\"<0xBA>\":2,\"<0xBB>\":3}}}");
+    eg_tokenizer *t = eg_tokenizer_load("tests/fuzz/corpus/tokenizer/bytes.model");
+    egt_need(t, "utf8proc, or protobuf-c");
+    const double first = (double)eg_tokenizer_id(t, "<0xE4>", 6), second = (double)eg_tokenizer_id(t, "<0xBA>", 6),
+                 third = (double)eg_tokenizer_id(t, "<0xBB>", 6), control = (double)eg_tokenizer_id(t, "<s>", 3);
     EG_SCOPE {
-        eg_tensor *ids = eg_from_values(EG_SHAPE(6), EG_I64, (double[]){1, 2, 0, 1, 2, 3});
-        EGT_CHECK(text_is(eg_tokenizer_decode(t, ids), "\xef\xbf\xbd\xef\xbf\xbd"
-                                                       "a\xe4\xba\xbb"));
+        eg_tensor *ids = eg_from_values(EG_SHAPE(3), EG_I64, (double[]){first, second, third});
+        EGT_CHECK(text_is(eg_tokenizer_decode(t, ids), "\xe4\xba\xbb"));
+        EGT_CHECK(text_is(eg_tokenizer_decode(t, eg_slice(ids, 0, 0, 2, 1)), "\xef\xbf\xbd\xef\xbf\xbd"));
+        ids = eg_from_values(EG_SHAPE(4), EG_I64, (double[]){first, second, control, third});
+        EGT_CHECK(text_is(eg_tokenizer_decode(t, ids), "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"));
     }
     eg_tokenizer_free(t);
 }

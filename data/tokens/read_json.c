@@ -120,6 +120,7 @@ eg_status eg__scheme_in(eg__reading *r, const eg_json *j, bool *always, bool *fi
 static eg_status added(eg__reading *r, const eg_json *list)
 {
     eg_status st = EG_OK;
+    eg__vocab_expect(&r->t->vocab, eg_json_count(list));
     for (int64_t i = 0; i < eg_json_count(list) && !st; i++) {
         const eg_json *x = eg_json_at(list, i);
         int64_t n, id;

@@ -4,6 +4,7 @@
 eg_status eg__vocab_of_json(const char *op, eg_tokenizer *t, const eg_json *vocab)
 {
     eg_status st = eg__is_kind(vocab, EG_JSON_OBJECT) ? EG_OK : eg__fail(EG_EFORMAT, op, "the vocabulary is no object");
+    eg__vocab_expect(&t->vocab, eg_json_count(vocab));
     for (int64_t i = 0; i < eg_json_count(vocab) && !st; i++) {
         size_t n;
         int64_t id;
@@ -138,6 +139,7 @@ static eg_status model_unigram(eg__reading *r, const eg_json *j)
     eg__model *m = &r->t->model;
     const eg_json *vocab = eg_json_get(j, "vocab"), *unknown = eg_json_get(j, "unk_id");
     eg_status st = eg__is_kind(vocab, EG_JSON_ARRAY) ? EG_OK : eg__fail(EG_EFORMAT, r->op, "the vocabulary is no list");
+    eg__vocab_expect(&r->t->vocab, eg_json_count(vocab));
     for (int64_t i = 0; i < eg_json_count(vocab) && !st; i++) {
         const eg_json *x = eg_json_at(vocab, i), *s = eg_json_count(x) == 2 ? eg_json_at(x, 0) : NULL;
         size_t n = 0;

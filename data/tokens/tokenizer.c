@@ -83,9 +83,10 @@ static void steps_free(eg__steps *steps)
 
 eg_status eg__vocab_put(eg__vocab *v, const char *op, int64_t id, const void *s, int64_t n)
 {
-    if (id < 0 || id >= EG__IDS_MOST) {
-        return eg__fail(EG_EFORMAT, op, "a token has the number %lld; the largest is %d", (long long)id,
-                        EG__IDS_MOST - 1);
+    const int64_t most = v->most && v->most < EG__IDS_MOST ? v->most : EG__IDS_MOST;
+    if (id < 0 || id >= most) {
+        return eg__fail(EG_EFORMAT, op, "a token has the number %lld; the largest for so many tokens is %lld",
+                        (long long)id, (long long)most - 1);
     }
     eg_status st = eg__check_text(op, "a token", s, n, EG__PIECE_MOST);
     st = st ? st : ROOM(op, v->piece, (uint64_t)id + 1);
@@ -264,9 +265,25 @@ static eg_status number_added(const char *op, eg_tokenizer *t)
     return EG_OK;
 }
 
+/* Special tokens around texts, and padding, are tokens. */
+static eg_status check_frames(const char *op, const eg_tokenizer *t)
+{
+    const eg__frame *const frames[] = {&t->single, &t->pair};
+    int64_t worst = t->pad_id;
+    for (int k = 0; k < 2; k++) {
+        for (uint32_t i = 0; i < frames[k]->n; i++) {
+            worst = eg__max(worst, frames[k]->p[i].id);
+        }
+    }
+    return worst < t->vocab.piece.n ? EG_OK
+                                    : eg__fail(EG_EFORMAT, op, "texts get the token %lld; there are %u tokens",
+                                               (long long)worst, (unsigned)t->vocab.piece.n);
+}
+
 eg_status eg__tokenizer_finish(const char *op, eg_tokenizer *t)
 {
     eg_status st = number_added(op, t);
+    st = st ? st : check_frames(op, t);
     st = st ? st : normalise_added(op, t);
     st = st ? st : added_trie(op, t, false, &t->before);
     st = st ? st : added_trie(op, t, true, &t->behind);

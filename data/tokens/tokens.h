@@ -320,6 +320,7 @@ typedef EG__ARRAY(eg__frame_item) eg__frame;
 typedef struct eg__vocab {
     eg__bytes text;
     EG__ARRAY(eg__extent) piece; /* in the text; end < begin: the number has none */
+    int64_t most;                /* numbers are below it; 0: below EG__IDS_MOST */
 } eg__vocab;
 
 struct eg_tokenizer {
@@ -350,6 +351,11 @@ enum { EG__PIECE_MOST = 8192, EG__TEXT_MOST = 1 << 20 };
 /* All text that comes from a file, or from the caller, passes here before it is kept: EG_EFORMAT unless it is UTF-8 of
  * at most `most` bytes. */
 eg_status eg__check_text(const char *op, const char *what, const void *s, int64_t n, int64_t most);
+/* A file has so many tokens more: their numbers may leave gaps, but no more than are in proportion. */
+static inline void eg__vocab_expect(eg__vocab *v, int64_t tokens)
+{
+    v->most += (v->most ? 0 : 65536) + 8 * tokens;
+}
 /* Numbers a text; EG_EFORMAT where the number is taken by another. */
 eg_status eg__vocab_put(eg__vocab *v, const char *op, int64_t id, const void *s, int64_t n);
 eg_status eg__string_set(eg__string *to, const char *op, const void *s, int64_t n);
