@@ -151,17 +151,34 @@ static eg_tokenizer *take(const char *op, const EgSp__Model *file)
     return st ? NULL : t;
 }
 
+/* user: a bool, whether there was no memory. */
+static void *counted_alloc(void *user, size_t bytes)
+{
+    void *p = eg__counted_alloc(bytes);
+    *(bool *)user |= !p;
+    return p;
+}
+
+static void counted_free(void *user, void *p)
+{
+    (void)user;
+    eg__counted_free(p);
+}
+
 eg_tokenizer *eg__tokenizer_of_model(const char *op, const void *data, int64_t bytes)
 {
+    bool none = false;
+    ProtobufCAllocator counted = {counted_alloc, counted_free, &none};
     if (eg__protobuf_open(op)) {
         return NULL;
     }
-    EgSp__Model *file = eg_sp__model__unpack(NULL, (size_t)bytes, data);
+    EgSp__Model *file = eg_sp__model__unpack(&counted, (size_t)bytes, data);
     if (!file) {
-        return eg__fail_null(EG_EFORMAT, op, "no tokenizer.json, and no model of SentencePiece");
+        return none ? (eg__no_memory(op, bytes), NULL)
+                    : eg__fail_null(EG_EFORMAT, op, "no tokenizer.json, and no model of SentencePiece");
     }
     eg_tokenizer *t = take(op, file);
-    eg_sp__model__free_unpacked(file, NULL);
+    eg_sp__model__free_unpacked(file, &counted);
     return t;
 }
 

@@ -5,6 +5,16 @@
  * text that it stands for. Results are those of the programs that the files come from, to the byte: Hugging Face's
  * `tokenizers`, SentencePiece, BERT, tensor2tensor; but for characters that are newer than their tables, or utf8proc's.
  *
+ * Regular expressions are in the syntax of Oniguruma, as in those files, and are matched by PCRE2: ^ and $ match at
+ * lines, \h is a hexadecimal digit, [a-z&&[^b]] an intersection, [[:alpha:]] and \p{Han} sets of Unicode's properties,
+ * a{,2} and a{2}+ intervals. What PCRE2 cannot match in the same way is refused with EG_EFORMAT when the tokenizer is
+ * made: \X, \K, \C, calls and conditions, absent functions, lookbehinds without a fixed length, letters under (?i) that
+ * are equal to several. Matches may be empty.
+ *
+ * Limits: the steps of a tokenizer may lengthen a text of n bytes to 64 n + 65,536 bytes, and its decoders what the ids
+ * are written as; EG_EINVAL beyond. A match that takes more than 10,000,000 steps of PCRE2, or 64 MiB, is EG_EINVAL
+ * with the name of the limit. Memory for files and texts counts towards eg_memory_limit.
+ *
  * A tokenizer may be used by several threads at once. Where one is made: EG_ENOKERNEL where utf8proc is missing, or
  * PCRE2 for a regular expression that is not known. */
 #ifndef EGRET_DATA_TOKENIZER_H
@@ -177,7 +187,7 @@ typedef struct eg_tokens {
 
 /* Borrowed from the scope; all NULL after a failure. EG_EFORMAT: no UTF-8, with the place. EG_EINVAL: max_length leaves
  * no room beside special tokens, or for the text that is to be cut; stride is not below what is left; a word is unknown
- * and there is no token for such. */
+ * and there is no token for such; a limit is exceeded. */
 EG_API eg_tokens eg_tokenizer_encode_with(const eg_tokenizer *t, eg_tensor *text, const eg_encode_options *options);
 #define eg_tokenizer_encode(...) EG_TOKENIZER_ENCODE_(__VA_ARGS__, )
 #define EG_TOKENIZER_ENCODE_(t, text, ...) \
@@ -198,7 +208,8 @@ typedef struct eg_detokenize_options {
     bool skip_specials; /* leave special tokens out */
 } eg_detokenize_options;
 
-/* The text of integers [n], u8; bytes that are no UTF-8 become U+FFFD. EG_EINDEX for an id outside 0..size-1. */
+/* The text of integers [n], u8; bytes that are no UTF-8 become U+FFFD. EG_EINDEX for an id outside 0..size-1;
+ * EG_EINVAL: the decoders exceed the limit. */
 EG_API eg_tensor *eg_tokenizer_decode_with(const eg_tokenizer *t, eg_tensor *ids, const eg_detokenize_options *options);
 #define eg_tokenizer_decode(...) EG_TOKENIZER_DECODE_(__VA_ARGS__, )
 #define EG_TOKENIZER_DECODE_(t, ids, ...) \
