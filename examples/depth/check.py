@@ -15,7 +15,7 @@ from checking import check, finish, is_png, kill, logged, runner  # noqa: E402
 
 program = sys.argv[1]
 run = runner(program)
-SMALL = ["--smoke", "--threads", "1"]
+SMALL = ["--smoke", "--threads", "1", "--steps", "24"]
 # What --smoke makes of flags that flights are written with.
 WRITTEN = ["--frame-height", "32", "--frame-width", "64", "--drawn", "3"]
 STEP = [*WRITTEN[:4], "--width", "8", "--batch", "2", "--threads", "1", "--steps", "1"]

@@ -188,7 +188,7 @@ int main(int argc, char **argv)
     return eg_run_main(argc, argv, work, &o, .name = "depth", .unit = "videos",
                        .about = "Learns from video alone how far away things are and how the camera moves. "
                                 "`depth PHOTO ...` draws how far away things on photos are.",
-                       .flags = flags, .flag_count = EG_FLAG_COUNT(flags), .epochs = 20, .batch = 4, .smoke_steps = 24,
+                       .flags = flags, .flag_count = EG_FLAG_COUNT(flags), .epochs = 20, .batch = 4, .smoke_steps = 72,
                        .smoke_batch = 2, .operand = "PHOTO", .most_operands = 10000,
                        .data = "folder as KITTI's odometry; without it flights are drawn");
 }

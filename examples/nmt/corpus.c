@@ -69,11 +69,20 @@ static eg_status read_line(eg_tensor *line, int64_t number, eg_tensor **spanish,
     return *english && *spanish ? EG_OK : eg_last_error()->code;
 }
 
-static eg_status read_lines(corpus *c, eg_dataset *lines, eg_tensor **spanish, eg_tensor **english)
+/* A line of each of two files. */
+static eg_status read_two(eg_tensor *const *line, eg_tensor **spanish, eg_tensor **english)
+{
+    *spanish = eg_keep(corpus_clean(line[0]));
+    *english = eg_keep(corpus_clean(line[1]));
+    return *spanish && *english ? EG_OK : eg_last_error()->code;
+}
+
+static eg_status read_lines(corpus *c, eg_dataset *lines, bool two, eg_tensor **spanish, eg_tensor **english)
 {
     eg_status st = EG_OK;
     EG_FOR_EACH(line, lines) {
-        st = read_line(line[0], c->pairs + 1, &spanish[c->pairs], &english[c->pairs]);
+        eg_tensor **to[] = {&spanish[c->pairs], &english[c->pairs]};
+        st = two ? read_two(line, to[0], to[1]) : read_line(line[0], c->pairs + 1, to[0], to[1]);
         if (st) {
             break;
         }
@@ -83,8 +92,8 @@ static eg_status read_lines(corpus *c, eg_dataset *lines, eg_tensor **spanish, e
     return st || c->pairs ? st : eg_fail(EG_EFORMAT, "corpus", "there is not a single pair of sentences");
 }
 
-/* Takes over the lines. */
-static eg_status corpus_of(corpus *c, eg_dataset *lines, int64_t most)
+/* Takes over the lines: both sides in one, or one side of each of two files. */
+static eg_status corpus_of(corpus *c, eg_dataset *lines, bool two, int64_t most)
 {
     eg_tensor **spanish = calloc((size_t)most, sizeof *spanish);
     eg_tensor **english = calloc((size_t)most, sizeof *english);
@@ -92,7 +101,7 @@ static eg_status corpus_of(corpus *c, eg_dataset *lines, int64_t most)
     lines = eg_dataset_take(lines, most);
     eg_status st = spanish && english ? EG_OK : eg_fail(EG_ENOMEM, "corpus", "out of memory for the sentences");
     st = lines ? st : eg_last_error()->code;
-    st = st ? st : read_lines(c, lines, spanish, english);
+    st = st ? st : read_lines(c, lines, two, spanish, english);
     EG_SCOPE {
         for (int64_t i = 0; spanish && english && i < most; i++) {
             spanish[i] = eg_scope_adopt(spanish[i]);
@@ -122,12 +131,19 @@ eg_status corpus_read(corpus *c, const char *folder, int64_t pairs)
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         snprintf(path, sizeof path, "%s/%s", folder, places[i]);
         if (access(path, F_OK) == 0) {
-            return corpus_of(c, eg_text_lines_new(path), pairs);
+            return corpus_of(c, eg_text_lines_new(path), false, pairs);
         }
     }
     return eg_failf(EG_EIO, "corpus",
                     "there is no spa.txt or spa.txt.gz in %.80s; `nmt get-data --data %.80s` fetches it", folder,
                     folder);
+}
+
+eg_status corpus_read_files(corpus *c, const char *sources, const char *targets, int64_t pairs)
+{
+    eg_dataset *both[] = {eg_text_lines_new(sources), eg_text_lines_new(targets)};
+    *c = (corpus){0};
+    return corpus_of(c, eg_dataset_zip(both, 2), true, pairs);
 }
 
 /* ---- sentences of our own -------------------------------------------------------------------- */
@@ -148,7 +164,7 @@ eg_status corpus_make(corpus *c, int64_t pairs)
     eg_status st = EG_OK;
     EG_SCOPE {
         eg_tensor *order = eg_permutation(all);
-        st = order ? corpus_of(c, eg_dataset_from(make_line, most, order, NULL), most) : eg_last_error()->code;
+        st = order ? corpus_of(c, eg_dataset_from(make_line, most, order, NULL), false, most) : eg_last_error()->code;
     }
     return st;
 }

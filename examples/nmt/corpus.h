@@ -22,6 +22,10 @@ typedef struct corpus {
  * Spanish, and maybe another tab with whatever. */
 eg_status corpus_read(corpus *c, const char *folder, int64_t pairs);
 
+/* The first `pairs` lines of two files, plain or .gz: line n of the second is the translation of line n of the
+ * first. Lines behind the end of the shorter file are not read. */
+eg_status corpus_read_files(corpus *c, const char *sources, const char *targets, int64_t pairs);
+
 /* As many different sentences of a small grammar, drawn by the thread's random numbers. */
 eg_status corpus_make(corpus *c, int64_t pairs);
 

@@ -8,6 +8,10 @@
  * never read. */
 eg_status nmt_show(eg_run *run, const translator *t, const char *sentence, const char *picture);
 
+/* Writes the translation of each line of a file as a line of another one, by a checkpoint as nmt_infer has it. A line
+ * with words that were never read is an error. */
+eg_status nmt_infer_file(eg_run *run, const char *from, const char *to, const char *model);
+
 /* The same with a checkpoint, NULL: the newest of the run's folder; the picture is attention.png. */
 eg_status nmt_infer(eg_run *run, const char *sentence, const char *model);
 

@@ -13,7 +13,7 @@ import tempfile
 import zipfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../common"))
-from checking import (check, finish, is_png, kill, logged, needs, runner, served, skip,  # noqa: E402
+from checking import (aliases_of, check, finish, is_png, kill, logged, needs, runner, served, skip,  # noqa: E402
                       stopped_and_resumed)
 
 program = sys.argv[1]
@@ -90,6 +90,40 @@ def sentences(at):
         check(f"{what} is told", words in (said := train("--data", at, "--out", at + "/out", expect=1)), said)
 
 
+def published(at):
+    """A command line of tensorflow/nmt: its flags are names of ours or cost a warning; two files, a file translated."""
+    os.mkdir(at)
+    source, target = [f"Veo {n} gatos y {m} casas." for n in ("un", "dos", "tres") for m in ("una", "cuatro")], [
+        f"I see {n} cats and {m} houses." for n in ("one", "two", "three") for m in ("one", "four")]
+    for name, lines in (("es", source), ("en", target)):
+        with open(f"{at}/train.{name}", "w", encoding="utf8") as file:
+            file.write("\n".join(lines * 20) + "\n")
+    usual = ["--src=es", "--tgt=en", f"--train_prefix={at}/train", "--batch_size=8"]
+    names, ignored = aliases_of(run("--help"))
+    said = train(*usual, "--num_train_steps=40.0", "--num_units=32", f"--out_dir={at}/plain", "--random_seed=3")
+    check("two files", said.startswith("120 pairs (") and len(logged(at + "/plain", "loss")) == 40, said)
+    told = train(*usual, "--num_train_steps=40", "--num_units=32", f"--out_dir={at}/out", "--random_seed=3",
+                 *[name + "=1" for name in ignored])
+    check("what is ignored changes nothing", logged(at + "/plain", "loss") == logged(at + "/out", "loss"), told)
+    check("each costs a warning", all(told.count(f"warning: {name} is ignored: ") == 1 for name in ignored)
+          and len(ignored) > 50 and names["--num_units"] == ["--units", None], told)
+    other = train(*usual, "--num_train_steps=40", f"--out_dir={at}/sgd", "--optimizer=SGD", "--learning_rate=1.0",
+                  "--decay_scheme=luong234", "--warmup_steps=4", "--max_gradient_norm=5", "--num_keep_ckpts=1")
+    check("another optimizer", logged(at + "/sgd", "loss") != logged(at + "/out", "loss"), other)
+    check("one checkpoint", len([n for n in os.listdir(at + "/sgd") if n.startswith("checkpoint")]) == 1)
+    with open(at + "/in", "w", encoding="utf8") as file:
+        file.write("Veo dos gatos y una casas.\nVeo TRES gatos.\n")
+    run(f"--out_dir={at}/out", f"--inference_input_file={at}/in", f"--inference_output_file={at}/translated")
+    lines = open(at + "/translated", encoding="utf8").read().splitlines()
+    check("a translation per line", len(lines) == 2 and all("<" not in line and not line.endswith(" ") for line in lines)
+          and set(" ".join(lines).split()) <= set("i see one two three four cats and houses .".split()), lines)
+    check("the run is left alone", len(logged(at + "/out", "loss")) == 40)
+    run(f"--out_dir={at}/out", f"--inference_input_file={at}/in", expect=2)
+    check("both endings", "--src and --tgt" in run(f"--train_prefix={at}/train", "--src=es", "--out", at + "/x", expect=2))
+    check("no such files", "train.de" in run(f"--train_prefix={at}/train", "--src=es", "--tgt=de", "--out", at + "/x",
+                                             expect=1))
+
+
 # ---- downloads --------------------------------------------------------------------------------------------
 
 def archive(path, size):
@@ -138,6 +172,7 @@ with tempfile.TemporaryDirectory() as at:
     killed_and_resumed(at + "/killed", at)
     translations(at)
     sentences(at + "/sentences")
+    published(at + "/published")
     said = run("--data", "not/there", "--out", at + "/x", expect=1)
     check("no data", "not/there" in said and "get-data" in said, said)
     check("help", "--infer" in run("--help"))

@@ -167,10 +167,12 @@ eg_status translate(const translator *t, eg_run *run, const char *sentence, tran
 /* The words without "<start>" and "<end>". */
 static void print_words(FILE *to, const language *of, const eg_tensor *ids)
 {
+    const char *before = "";
     for (int64_t i = 0; i < eg_numel(ids); i++) {
         const char *word = eg_vocabulary_word(of->words, (int64_t)eg_get(ids, i));
         if (*word != '<') {
-            fprintf(to, "%s ", word);
+            fprintf(to, "%s%s", before, word);
+            before = " ";
         }
     }
 }
@@ -178,7 +180,13 @@ static void print_words(FILE *to, const language *of, const eg_tensor *ids)
 void translation_print(FILE *to, const translator *t, const translation *made)
 {
     print_words(to, &t->spanish, made->read);
-    fputs("-> ", to);
+    fputs(" -> ", to);
+    print_words(to, &t->english, made->written);
+    fputs(" \n", to);
+}
+
+void translation_write(FILE *to, const translator *t, const translation *made)
+{
     print_words(to, &t->english, made->written);
     fputc('\n', to);
 }

@@ -37,6 +37,8 @@ eg_status translate(const translator *t, eg_run *run, const char *sentence, tran
 
 /* "esta es mi vida . -> this is my life ." */
 void translation_print(FILE *to, const translator *t, const translation *made);
+/* The second half of that, as a line of a file. */
+void translation_write(FILE *to, const translator *t, const translation *made);
 
 /* What it looked at, u8 [3, H, W]. */
 eg_tensor *translation_draw(const translator *t, const translation *made);

@@ -297,6 +297,15 @@ static void settle(eg_run_settings *s, void *user)
     o->net.width = s->smoke && !o->net.width ? 48 : o->net.width;
 }
 
+/* Flags of TensorFlow's ptb_word_lm.py. */
+static const eg_flag_alias aliases[] = {
+    EG_FLAG_ALIAS("data_path", "data"),
+    EG_FLAG_ALIAS("save_path", "out"),
+    EG_FLAG_ALIAS_VALUE("use_fp16", "precision", "f16"),
+    EG_FLAG_IGNORED("num_gpus", "mpirun -n starts a process for each device"),
+    EG_FLAG_IGNORED("rnn_mode", "there is one implementation of the LSTM, with the same result"),
+};
+
 int main(int argc, char **argv)
 {
     options o = {.net = {0}};
@@ -331,12 +340,13 @@ int main(int argc, char **argv)
         EG_FLAG_INTEGER("count", &o.count, "100", 1, 1000000, "words that --generate writes"),
         EG_FLAG_REAL("temperature", &o.temperature, "1", 0, 100, "below 1: likelier words; 0: always the likeliest"),
     };
-    return eg_run_main(
-        argc, argv, work, &o, .name = "ptb", .unit = "sequences",
-        .about = "Learns which word of a text comes next, and writes. `ptb get-data` fetches the words of "
-                 "the Penn Treebank into --data (egret-data/ptb).",
-        .flags = flags, .flag_count = EG_FLAG_COUNT(flags), .without = "epochs", .settle = settle, .batch = 20,
-        .save_every = 1000, .smoke_steps = 150, .get_data = corpus_get, .data_folder = "egret-data/ptb",
-        .data = "folder with ptb.train.txt, ptb.valid.txt and ptb.test.txt; without it a grammar makes "
-                "sentences");
+    return eg_run_main(argc, argv, work, &o, .name = "ptb", .unit = "sequences",
+                       .about =
+                           "Learns which word of a text comes next, and writes. `ptb get-data` fetches the words of "
+                           "the Penn Treebank into --data (egret-data/ptb).",
+                       .flags = flags, .flag_count = EG_FLAG_COUNT(flags), .without = "epochs", .settle = settle,
+                       .batch = 20, .save_every = 1000, .smoke_steps = 150, .get_data = corpus_get,
+                       .data_folder = "egret-data/ptb", .aliases = aliases, .alias_count = EG_FLAG_COUNT(aliases),
+                       .data = "folder with ptb.train.txt, ptb.valid.txt and ptb.test.txt; without it a grammar makes "
+                               "sentences");
 }

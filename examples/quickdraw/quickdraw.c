@@ -9,12 +9,18 @@
 
 enum { SHOWN = 24, SIDE = 96, TOLD = 100 /* steps from one word about gradients to the next */ };
 
+/* The names that create_dataset gives its files. */
+#define TRAINING "training.tfrecord-*-of-*"
+#define EVAL     "eval.tfrecord-*-of-*"
+#define CLASSES  "training.tfrecord.classes"
+
 typedef struct options {
     const char *training, *eval, *classes, *model_dir, *features, *kernels;
     quickdraw_options net;
     int64_t steps, batch, drawn, every, batches;
     double lr, clip;
     bool self_test;
+    eg_path files[3]; /* of --data */
 } options;
 
 typedef struct job {
@@ -201,7 +207,7 @@ static eg_status open_data(job *j)
     const options *o = j->o;
     uint64_t seed = (uint64_t)eg_run_settings_of(j->run)->seed;
     if (o->training && (!o->eval || !o->classes)) {
-        return eg_run_refuse(j->run, "--training-data goes with --eval-data and --classes-file");
+        return eg_run_refuse(j->run, "--training-data goes with --eval-data and --classes-file; --data is all three");
     }
     eg_status st = sets_load_classes(o->training ? o->classes : NULL, &j->classes);
     if (st) {
@@ -252,6 +258,14 @@ static void settle(eg_run_settings *s, void *user)
 {
     options *o = user;
     s->batch = o->batch;
+    if (s->data) {
+        o->files[0] = eg_path_in(s->data, TRAINING);
+        o->files[1] = eg_path_in(s->data, EVAL);
+        o->files[2] = eg_path_in(s->data, CLASSES);
+        o->training = o->training ? o->training : o->files[0].text;
+        o->eval = o->eval ? o->eval : o->files[1].text;
+        o->classes = o->classes ? o->classes : o->files[2].text;
+    }
     s->out = o->model_dir ? o->model_dir : s->out;
     if (o->self_test || s->smoke) {
         s->smoke = true;
@@ -265,6 +279,8 @@ static void settle(eg_run_settings *s, void *user)
     }
     s->steps = s->steps ? s->steps : s->smoke ? 60 : 100000;
 }
+
+static const eg_flag_alias aliases[] = {EG_FLAG_ALIAS("batch", "batch-size")};
 
 int main(int argc, char **argv)
 {
@@ -292,9 +308,13 @@ int main(int argc, char **argv)
         EG_FLAG_INTEGER("eval-batches", &o.batches, "100", 1, INT32_MAX, "batches of an evaluation"),
         EG_FLAG_BOOL("self-test", &o.self_test, "false", "the same as --smoke"),
     };
-    return eg_run_main(argc, argv, work, &o, .name = "quickdraw", .unit = "drawings",
-                       .about = "Learns to tell from its strokes what a drawing is. Files for --training-data are made "
-                                "by create_dataset; without it things are drawn.",
-                       .flags = flags, .flag_count = EG_FLAG_COUNT(flags), .settle = settle, .without = "epochs batch",
-                       .save_every = 1000);
+    return eg_run_main(
+        argc, argv, work, &o, .name = "quickdraw", .unit = "drawings",
+        .about =
+            "Learns to tell from its strokes what a drawing is. create_dataset makes the files for --data; without "
+            "them things are drawn.",
+        .flags = flags, .flag_count = EG_FLAG_COUNT(flags), .settle = settle, .without = "epochs batch",
+        .save_every = 1000, .aliases = aliases, .alias_count = EG_FLAG_COUNT(aliases),
+        .data = "folder with what create_dataset wrote, instead of the three flags; without it things are "
+                "drawn");
 }

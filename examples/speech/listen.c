@@ -131,8 +131,8 @@ eg_status listen(eg_run *run, eg_module *net, const words *w, const listen_optio
     if (!features || eg_module_eval(net)) {
         return eg_run_heed(run, eg_last_error()->code);
     }
-    int64_t hop = words_hop(w), every = o->stride / hop;
-    if (every < 1 || o->stride % hop) {
+    int64_t every = (int64_t)((double)o->stride / words_hop(w));
+    if (every < 1 || (double)every * words_hop(w) != (double)o->stride) {
         return eg_run_refuse(run, "--clip-stride-ms is a multiple of --window-stride-ms");
     }
     if (eg_size(features, 0) < words_frames(w)) {

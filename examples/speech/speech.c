@@ -11,7 +11,7 @@ enum { SHOWN = 24, PLANS = 8 };
 typedef struct options {
     words_options words;
     listen_options listen;
-    const char *net, *steps, *rates, *checkpoint;
+    const char *net, *steps, *rates, *start, *checkpoint;
     int64_t every;
     bool judge;
 } options;
@@ -253,6 +253,25 @@ static eg_status restore(const job *j)
     return eg_run_restore(j->run, j->o->checkpoint ? j->o->checkpoint : best.text);
 }
 
+/* The weights of --start-checkpoint, which must be of the same net. */
+static eg_status load_start(const job *j)
+{
+    eg_tensors *file = eg_tensors_open(j->o->start), *state = eg_module_state(j->net), *own = eg_tensors_new();
+    eg_status st = file && state && own ? EG_OK : eg_last_error()->code;
+    for (int64_t i = 0; !st && i < eg_tensors_count(state); i++) {
+        char name[512];
+        snprintf(name, sizeof name, "net/%s", eg_tensors_name(state, i));
+        eg_tensor *t = eg_tensors_has(file, name) ? eg_tensors_get(file, name) : NULL;
+        st = t ? eg_tensors_set(own, eg_tensors_name(state, i), t)
+               : eg_failf(EG_EFORMAT, "speech", "--start-checkpoint %.200s has no %s", j->o->start, name);
+    }
+    st = st ? st : eg_module_load_state(j->net, own);
+    eg_tensors_free(own);
+    eg_tensors_free(state);
+    eg_tensors_free(file);
+    return st;
+}
+
 static eg_status train(job *j)
 {
     const char *data = eg_run_settings_of(j->run)->data;
@@ -270,6 +289,7 @@ static eg_status train(job *j)
     j->test = eg_run_dataset(j->run, NULL, batches(j, WORDS_TEST));
     j->sgd = eg_run_optim(j->run, "sgd", eg_sgd_new(eg_module_parameters(j->net), .lr = 1e-3));
     eg_status st = eg_run_status(j->run);
+    st = st || !j->o->start ? st : load_start(j);
     st = st ? st : follow_plan(j);
     st = st ? st : save_labels(j);
     st = st ? st
@@ -324,6 +344,7 @@ static void settle(eg_run_settings *s, void *user)
 {
     options *o = user;
     double steps[PLANS], sum = 0;
+    o->rates = o->rates ? o->rates : s->smoke ? "0.02,0.002" : "0.001,0.0001";
     for (int i = 0, n = numbers_of(o->steps, steps); i < n; i++) {
         sum += steps[i];
     }
@@ -336,6 +357,19 @@ static void settle(eg_run_settings *s, void *user)
     }
 }
 
+/* Flags of TensorFlow's speech_commands/train.py. */
+static const eg_flag_alias aliases[] = {
+    EG_FLAG_ALIAS("batch_size", "batch"),
+    EG_FLAG_ALIAS("check_nans", "watch"),
+    EG_FLAG_ALIAS("data_dir", "data"),
+    EG_FLAG_ALIAS("data_url", "url"),
+    EG_FLAG_ALIAS("save_step_interval", "save-every"),
+    EG_FLAG_ALIAS("train_dir", "out"),
+    EG_FLAG_IGNORED_BOOL("quantize", "weights are not quantized"),
+    EG_FLAG_IGNORED("summaries_dir", "event files are in --out"),
+    EG_FLAG_IGNORED("verbosity", "there is one level of messages"),
+};
+
 int main(int argc, char **argv)
 {
     options o = {.net = NULL};
@@ -344,7 +378,9 @@ int main(int argc, char **argv)
     const eg_flag flags[] = {
         EG_FLAG_CHOICE("model-architecture", &o.net, "conv", SPEECH_NETS, "the net"),
         EG_FLAG_TEXT("how-many-training-steps", &o.steps, "15000,3000", "N,..", "steps with each of the rates"),
-        EG_FLAG_TEXT("learning-rate", &o.rates, "0.001,0.0001", "X,..", "the rates"),
+        EG_FLAG_TEXT("learning-rate", &o.rates, NULL, "X,..",
+                     "the rates (default 0.001,0.0001, with --smoke 0.02,0.002)"),
+        EG_FLAG_TEXT("start-checkpoint", &o.start, NULL, "FILE", "begin with the weights of this checkpoint"),
         EG_FLAG_INTEGER("eval-step-interval", &o.every, "400", 1, INT32_MAX, "steps between two evaluations"),
         EG_FLAG_GROUP("clips"),
         EG_FLAG_TEXT("wanted-words", &w->wanted, "yes,no,up,down,left,right,on,off,stop,go", "WORD,..",
@@ -355,14 +391,14 @@ int main(int argc, char **argv)
         EG_FLAG_REAL("testing-percentage", &w->test, "10", 0, 100, "of the speakers"),
         EG_FLAG_REAL("background-volume", &w->volume, "0.1", 0, 1, "of noises, at most"),
         EG_FLAG_REAL("background-frequency", &w->often, "0.8", 0, 1, "how many clips have a noise"),
-        EG_FLAG_INTEGER("time-shift-ms", &w->shift, "100", 0, 10000, "by how much clips are moved either way"),
+        EG_FLAG_REAL("time-shift-ms", &w->shift, "100", 0, 10000, "by how much clips are moved either way"),
         EG_FLAG_INTEGER("sample-rate", &w->rate, "16000", 1000, 192000, "samples a second"),
         EG_FLAG_INTEGER("clip-duration-ms", &w->clip, "1000", 50, 60000, "of a clip"),
         EG_FLAG_INTEGER("voices", &w->voices, "60", 3, 10000, "that are made up where there are no files"),
         EG_FLAG_GROUP("features"),
         EG_FLAG_CHOICE("preprocess", &w->features, "mfcc", "mfcc|average", "cepstra, or means of 6 bins of spectra"),
-        EG_FLAG_INTEGER("window-size-ms", &w->frame, "30", 1, 1000, "of a frame"),
-        EG_FLAG_INTEGER("window-stride-ms", &w->hop, "10", 1, 1000, "from frame to frame"),
+        EG_FLAG_REAL("window-size-ms", &w->frame, "30", 1, 1000, "of a frame"),
+        EG_FLAG_REAL("window-stride-ms", &w->hop, "10", 1, 1000, "from frame to frame"),
         EG_FLAG_INTEGER("feature-bin-count", &w->bands, "40", 1, 1000, "cepstra of a frame"),
         EG_FLAG_GROUP("using it"),
         EG_FLAG_SWITCH("test", &o.judge, "only try a trained net on the clips to test by"),
@@ -379,8 +415,8 @@ int main(int argc, char **argv)
         .about = "Learns to tell a few spoken words apart. `speech get-data` fetches Speech Commands into "
                  "--data (egret-data/speech_commands).",
         .flags = flags, .flag_count = EG_FLAG_COUNT(flags), .settle = settle, .batch = 100, .save_every = 100,
-        .smoke_steps = 20, .smoke_batch = 16, .without = "epochs", .get_data = words_get,
-        .data_folder = "egret-data/speech_commands",
+        .smoke_steps = 30, .smoke_batch = 16, .without = "epochs", .aliases = aliases,
+        .alias_count = EG_FLAG_COUNT(aliases), .get_data = words_get, .data_folder = "egret-data/speech_commands",
         .data = "folder with WORD/SPEAKER_nohash_TAKE.wav and _background_noise_/*.wav; without it words "
                 "of vowels are made up");
 }

@@ -237,9 +237,10 @@ static eg_status load_noises(words *w, const char *folder)
 
 /* ---- features -------------------------------------------------------------------------------- */
 
-static int64_t samples_of(const words *w, int64_t ms)
+/* Cut to a whole number, as TensorFlow's program does. */
+static int64_t samples_of(const words *w, double ms)
 {
-    return ms * w->o.rate / 1000;
+    return (int64_t)(ms * (double)w->o.rate / 1000);
 }
 
 static int64_t fft_of(const words *w)
@@ -284,12 +285,12 @@ eg_tensor *words_features(const words *w, eg_tensor *sound)
 
 int64_t words_samples(const words *w)
 {
-    return samples_of(w, w->o.clip);
+    return samples_of(w, (double)w->o.clip);
 }
 
 int64_t words_frames(const words *w)
 {
-    return (samples_of(w, w->o.clip) - samples_of(w, w->o.frame)) / samples_of(w, w->o.hop) + 1;
+    return (samples_of(w, (double)w->o.clip) - samples_of(w, w->o.frame)) / samples_of(w, w->o.hop) + 1;
 }
 
 int64_t words_width(const words *w)
@@ -297,7 +298,7 @@ int64_t words_width(const words *w)
     return averages(w) ? (fft_of(w) / 2 + AVERAGED) / AVERAGED : w->o.bands;
 }
 
-int64_t words_hop(const words *w)
+double words_hop(const words *w)
 {
     return w->o.hop;
 }
@@ -307,7 +308,7 @@ int64_t words_hop(const words *w)
 /* A clip of the set, [samples], and its class. */
 static eg_tensor *load_clip(const words *w, int64_t at, int64_t *label)
 {
-    int64_t n = samples_of(w, w->o.clip);
+    int64_t n = samples_of(w, (double)w->o.clip);
     const clip *c = at == HUSH ? NULL : &w->clips[at];
     *label = c ? c->label : WORDS_SILENCE;
     if (!c) {

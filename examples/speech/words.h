@@ -10,15 +10,16 @@ typedef enum words_part { WORDS_LEARNED, WORDS_VALID, WORDS_TEST, WORDS_PARTS } 
 enum { WORDS_SILENCE, WORDS_UNKNOWN, WORDS_WANTED, WORDS_CLASSES_MAX = 64 };
 
 typedef struct words_options {
-    const char *wanted;        /* between commas: the classes behind silence and unknown */
-    double silence, unknown;   /* so many of each, in percent of the clips of wanted words */
-    double validation, test;   /* percent of the speakers */
-    double volume, often;      /* the most of a noise that is added, and how often one is */
-    int64_t rate, clip, shift; /* samples a second; ms of a clip, and by how many it is moved either way */
-    int64_t frame, hop;        /* ms of what is transformed at a time */
-    int64_t bands;             /* features of a frame */
-    const char *features;      /* "mfcc" or "average" */
-    int64_t voices;            /* that are made up, where there are no files */
+    const char *wanted;      /* between commas: the classes behind silence and unknown */
+    double silence, unknown; /* so many of each, in percent of the clips of wanted words */
+    double validation, test; /* percent of the speakers */
+    double volume, often;    /* the most of a noise that is added, and how often one is */
+    int64_t rate, clip;      /* samples a second; ms of a clip */
+    double shift;            /* by how many ms it is moved either way */
+    double frame, hop;       /* ms of what is transformed at a time, and from one to the next */
+    int64_t bands;           /* features of a frame */
+    const char *features;    /* "mfcc" or "average" */
+    int64_t voices;          /* that are made up, where there are no files */
 } words_options;
 
 typedef struct words words;
@@ -33,7 +34,7 @@ const char *const *words_labels(const words *w, int *count);
 int64_t words_samples(const words *w);
 int64_t words_frames(const words *w);
 int64_t words_width(const words *w);
-int64_t words_hop(const words *w);
+double words_hop(const words *w);
 /* Clips of a part; and all of it as a dataset of features, f32 [1, frames, width], and classes, i64 []. Clips to learn
  * from are moved and have noise added by chance. */
 int64_t words_count(const words *w, words_part part);
