@@ -159,7 +159,7 @@ EGT(slices_end_at_any_integer)
         {INT64_MIN, INT64_MIN, 1, 0, 0},
         {INT64_MAX, INT64_MIN, -1, 4, 3},
         {INT64_MAX, INT64_MAX, -1, 0, 0},
-        {INT64_MIN, INT64_MIN, -1, 0, 0},
+        {INT64_MIN, INT64_MIN, -1, 1, 0},
         {0, INT64_MAX, INT64_MAX, 1, 0},
         {-1, INT64_MIN, INT64_MIN, 1, 3},
         {2, INT64_MAX, -1, 0, 0},
@@ -245,6 +245,10 @@ EGT(windows_that_do_not_fit_give_nothing)
         EGT_EQ(eg_ndim(y), 3);
         EGT_EQ(eg_size(y, 2), 0);
     }
+    const char *ceiled[] = {"kernel_shape=[3]", "strides=[3]", "ceil_mode=1", NULL};
+    eg_tensor *pair = eg_reshape(F32(EG_SHAPE(2), 1, 4), EG_SHAPE(1, 1, 2));
+    EGT_CHECK(VALUES(apply("MaxPool", 22, ceiled, &pair, 1), 4));
+    EGT_CHECK(VALUES(apply("AveragePool", 22, ceiled, &pair, 1), 2.5));
     const char *exclusive = "exclusive=1";
     EGT_EQ(eg_numel(APPLY("CumSum", 14, exclusive, eg_zeros(EG_SHAPE(0), EG_F32), I64(EG_SCALAR, 0))), 0);
 }

@@ -199,10 +199,12 @@ eg_status eg__onnx_run_split(eg_onnx_call *c)
     return st;
 }
 
-/* NumPy's rule, in which the last integer is a position behind the axis as any other. */
+/* NumPy's rule, in which the last integer is a position behind the axis as any other; but backwards a start before the
+ * first element is that one. */
 static eg_tensor *sliced(eg_tensor *x, int axis, int64_t start, int64_t end, int64_t step)
 {
     const int64_t behind = EG_END - 1;
+    start = step < 0 && start < -eg_size(x, axis) ? 0 : start;
     return eg_slice(x, axis, start < behind ? start : behind, end < behind ? end : behind,
                     step > -INT64_MAX ? step : -INT64_MAX);
 }

@@ -177,6 +177,18 @@ static int64_t windows(const window *w, int i)
     return n;
 }
 
+/* Padding behind an axis that is smaller than its only window; whether there is such a one. */
+static bool fit_window(const window *w, eg_pool_options *o)
+{
+    bool smaller = false;
+    for (int i = 0; i < w->axes; i++) {
+        const int64_t room = w->in[i] + w->pads[i][0] + w->pads[i][1] - reach(w, i);
+        o->pads[i][1] -= room < 0 ? room : 0;
+        smaller = smaller || room < 0;
+    }
+    return smaller;
+}
+
 /* The empty result where no window fits; NULL, without words: there are some. */
 static eg_tensor *no_windows(const eg_onnx_call *c, const window *w, eg_dtype dtype)
 {
@@ -249,6 +261,7 @@ eg_status eg__onnx_run_max_pool(eg_onnx_call *c)
         st = eg__onnx_give(c, none);
         return st ? st : eg_onnx_give(c, 1, no_windows(c, &w, EG_I64));
     }
+    fit_window(&w, &o);
     o.indices = c->node->nout > 1 ? &places : NULL;
     st = eg__onnx_give(c, with[w.axes - 1](eg__onnx_in(c, 0), &o));
     return st || !places ? st : eg_onnx_give(c, 1, places_in_all(c, &w, places));
@@ -297,19 +310,20 @@ eg_status eg__onnx_run_average_pool(eg_onnx_call *c)
     eg_pool_options o;
     const bool with_pads = eg_onnx_int(c, "count_include_pad", 0);
     eg_status st = pool_window(c, &w, &o);
-    bool dilated = false;
-    for (int i = 0; i < w.axes && !st; i++) {
-        dilated = dilated || w.dilation[i] != 1;
-        o.dilations[i] = 0;
+    if (st) {
+        return st;
     }
-    o.exclude_pad = !with_pads;
-    eg_tensor *none = st ? NULL : no_windows(c, &w, eg_dtype_of(eg__onnx_in(c, 0)));
+    eg_tensor *x = eg__onnx_in(c, 0), *none = no_windows(c, &w, eg_dtype_of(x));
     if (none) {
         return eg__onnx_give(c, none);
     }
-    return st ? st
-              : eg__onnx_give(c, dilated ? dilated_mean(eg__onnx_in(c, 0), &w, with_pads)
-                                         : with[w.axes - 1](eg__onnx_in(c, 0), &o));
+    bool composed = fit_window(&w, &o) && with_pads;
+    for (int i = 0; i < w.axes; i++) {
+        composed = composed || w.dilation[i] != 1;
+        o.dilations[i] = 0;
+    }
+    o.exclude_pad = !with_pads;
+    return eg__onnx_give(c, composed ? dilated_mean(x, &w, with_pads) : with[w.axes - 1](x, &o));
 }
 
 /* (sum |x|^p)^(1/p) */
