@@ -62,16 +62,27 @@ static bool is_word(const uint8_t *s)
     return eg__class_at(s, &n) & EG__WORD;
 }
 
+/* A search for added tokens, from the begin to the end. */
+typedef struct search {
+    const eg__trie *of;
+    const uint8_t *s;
+    int64_t n;
+    bool plain;
+    int64_t done;   /* where the last one ends */
+    int64_t blanks; /* up to here there are blanks behind one that takes them in */
+} search;
+
 /* The longest added token that begins at i, with the blanks it takes in [*begin, *end); -1: none, or one that does not
  * count here. *next: where the search goes on, after a token even if it did not count. */
-static int32_t added_at(const eg__encoder *w, const eg__trie *of, const uint8_t *s, int64_t n, int64_t i, int64_t done,
-                        bool plain, int64_t *begin, int64_t *end, int64_t *next)
+static int32_t added_at(const eg__encoder *w, search *x, int64_t i, int64_t *begin, int64_t *end, int64_t *next)
 {
+    const uint8_t *s = x->s;
+    const int64_t n = x->n;
     int32_t node = 0, found = -1;
     *next = i + 1;
-    for (int64_t k = i; k < n && (node = eg__trie_step(of, node, s[k])) >= 0; k++) {
-        if (of->node[node].value >= 0) {
-            found = of->node[node].value;
+    for (int64_t k = i; k < n && (node = eg__trie_step(x->of, node, s[k])) >= 0; k++) {
+        if (x->of->node[node].value >= 0) {
+            found = x->of->node[node].value;
             *next = k + 1;
         }
     }
@@ -81,34 +92,39 @@ static int32_t added_at(const eg__encoder *w, const eg__trie *of, const uint8_t 
     const eg__added *a = &w->t->added.p[found];
     const bool inside =
         a->single_word && ((i > 0 && is_word(s + eg__character_before(s, i))) || (*next < n && is_word(s + *next)));
-    if (inside || (plain && a->special)) {
+    if (inside || (x->plain && a->special)) {
         return -1;
     }
     *begin = i;
     *end = *next;
     int bytes;
-    for (int64_t at; a->left && *begin > 0; *begin = at) {
+    for (int64_t at; a->left && *begin > x->done; *begin = at) {
         at = eg__character_before(s, *begin);
         if (!(eg__class_at(s + at, &bytes) & EG__BLANK)) {
             break;
         }
     }
-    while (a->right && *end < n && eg__class_at(s + *end, &bytes) & EG__BLANK) {
-        *end += bytes;
+    if (a->right) { /* each blank is looked at once, however many tokens take it in */
+        *end = eg__max(*end, x->blanks);
+        while (*end < n && eg__class_at(s + *end, &bytes) & EG__BLANK) {
+            *end += bytes;
+        }
+        x->blanks = *end;
     }
-    *begin = a->left ? eg__min(eg__max(*begin, done), *end) : *begin;
+    *begin = a->left ? eg__min(eg__max(*begin, x->done), *end) : *begin;
+    x->done = *end;
     return found;
 }
 
 /* The line as pieces: added tokens of normalised text, and what stands between. */
 static void find_behind(eg__encoder *w, bool plain)
 {
-    const eg__trie *of = &w->t->behind;
     const eg__line *l = &w->line;
+    search x = {.of = &w->t->behind, .s = l->s, .n = l->n, .plain = plain};
     int64_t done = 0;
     w->pieces.n = 0;
-    for (int64_t i = 0, begin, end, next; of->node && i < l->n && !w->st; i = next) {
-        int32_t found = added_at(w, of, l->s, l->n, i, done, plain, &begin, &end, &next);
+    for (int64_t i = 0, begin, end, next; x.of->node && i < l->n && !w->st; i = next) {
+        int32_t found = added_at(w, &x, i, &begin, &end, &next);
         if (found < 0 || !EG__ROOM(w, w->pieces, 2)) {
             continue;
         }
@@ -253,6 +269,7 @@ static bool is_utf8(eg__encoder *w, const uint8_t *s, int64_t n)
 void eg__tokenize(eg__encoder *w, const uint8_t *s, int64_t n, bool plain)
 {
     const eg_tokenizer *t = w->t;
+    search x = {.of = &t->before, .s = s, .n = n, .plain = plain};
     int64_t done = 0;
     w->words_so_far = 0;
     if (n > INT32_MAX / 8 || !is_utf8(w, s, n)) {
@@ -262,7 +279,7 @@ void eg__tokenize(eg__encoder *w, const uint8_t *s, int64_t n, bool plain)
     w->most = eg__growth_most(n);
     for (int64_t i = 0, begin, end, next; t->before.node && !t->whole && i < n && !w->st; i = next) {
         next = i + 1;
-        int32_t found = t->first[s[i]] ? added_at(w, &t->before, s, n, i, done, plain, &begin, &end, &next) : -1;
+        int32_t found = t->first[s[i]] ? added_at(w, &x, i, &begin, &end, &next) : -1;
         if (found < 0) {
             continue;
         }
@@ -273,10 +290,10 @@ void eg__tokenize(eg__encoder *w, const uint8_t *s, int64_t n, bool plain)
             eg__emit(w, t->added.p[found].id, begin, end);
         }
         if (!w->st && begin < end) {
-            eg__token *x = &w->tokens.p[w->tokens.n - 1];
-            x->word = w->words_so_far++;
+            eg__token *token = &w->tokens.p[w->tokens.n - 1];
+            token->word = w->words_so_far++;
             if (t->trim) {
-                count_blanks(s + begin, end - begin, x);
+                count_blanks(s + begin, end - begin, token);
             }
         }
         done = end;

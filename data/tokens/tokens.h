@@ -347,7 +347,7 @@ struct eg_tokenizer {
 
 eg_tokenizer *eg__tokenizer_new(const char *op);
 /* Longest texts that a tokenizer takes from its file: a token, and what a step searches for or puts in. */
-enum { EG__PIECE_MOST = 8192, EG__TEXT_MOST = 1 << 20 };
+enum { EG__PIECE_MOST = 8192, EG__TEXT_MOST = 16384 };
 /* All text that comes from a file, or from the caller, passes here before it is kept: EG_EFORMAT unless it is UTF-8 of
  * at most `most` bytes. */
 eg_status eg__check_text(const char *op, const char *what, const void *s, int64_t n, int64_t most);
