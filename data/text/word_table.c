@@ -1,7 +1,7 @@
 /* word_table.c - different words. */
 #include "data/text/word_table.h"
 
-#include <stdlib.h>
+#include "lib/core/counted.h"
 
 /* FNV-1a. */
 static uint32_t hash_of(const uint8_t *s, int64_t bytes)
@@ -45,14 +45,14 @@ static void fill_slots(eg__words *w)
 static bool grow_slots(eg__words *w)
 {
     uint32_t slots = w->slots ? 2 * w->slots : 64;
-    uint32_t *was = w->slot, *slot = eg__malloc((size_t)slots * sizeof *slot);
+    uint32_t *was = w->slot, *slot = eg__counted_alloc((size_t)slots * sizeof *slot);
     if (!slot) {
         return false;
     }
     w->slot = slot;
     w->slots = slots;
     fill_slots(w);
-    free(was);
+    eg__counted_free(was);
     return true;
 }
 
@@ -66,7 +66,7 @@ int64_t eg__words_add(eg__words *w, const void *s, int64_t bytes)
     if (w->slot[i]) {
         return (int64_t)w->slot[i] - 1;
     }
-    if ((w->n == w->capacity && !eg__grow(&w->word, &w->capacity, sizeof *w->word)) ||
+    if ((w->n == w->capacity && !eg__counted_grow(&w->word, &w->capacity, sizeof *w->word)) ||
         !eg__bytes_room(&w->text, bytes + 1)) {
         return -1;
     }
@@ -89,7 +89,7 @@ void eg__words_cut(eg__words *w, uint32_t n)
 void eg__words_free(eg__words *w)
 {
     eg__bytes_free(&w->text);
-    free(w->word);
-    free(w->slot);
+    eg__counted_free(w->word);
+    eg__counted_free(w->slot);
     *w = (eg__words){0};
 }

@@ -111,7 +111,7 @@ static eg_status characters(trainer *r)
             }
         }
     }
-    letter *all = good ? eg__malloc((seen.n + 1) * sizeof *all) : NULL;
+    letter *all = good ? eg__counted_alloc((seen.n + 1) * sizeof *all) : NULL;
     uint32_t n = seen.n;
     for (uint32_t i = 0; i < n && all; i++) {
         int bytes;
@@ -130,7 +130,7 @@ static eg_status characters(trainer *r)
         uint8_t c[4];
         good = number(r, c, eg__put_character(c, all[i].c)) >= 0;
     }
-    free(all);
+    eg__counted_free(all);
     return good ? EG_OK : eg__no_memory(op, n);
 }
 
@@ -159,9 +159,9 @@ static eg_status alphabet(trainer *r)
 static eg_status symbols(trainer *r)
 {
     const size_t words = r->words.n + 1, all = (size_t)r->words.text.n + 1;
-    r->symbol = eg__malloc(all * sizeof *r->symbol);
-    r->from = eg__malloc(words * sizeof *r->from);
-    r->length = eg__malloc(words * sizeof *r->length);
+    r->symbol = eg__counted_alloc(all * sizeof *r->symbol);
+    r->from = eg__counted_alloc(words * sizeof *r->from);
+    r->length = eg__counted_alloc(words * sizeof *r->length);
     if (!r->symbol || !r->from || !r->length) {
         return eg__no_memory(op, (int64_t)all);
     }
@@ -207,12 +207,12 @@ static uint32_t place(const trainer *r, uint64_t of)
 static bool grow_slots(trainer *r)
 {
     const uint32_t slots = r->slots ? 2 * r->slots : 4096;
-    uint32_t *slot = eg__malloc(slots * sizeof *slot);
+    uint32_t *slot = eg__counted_alloc(slots * sizeof *slot);
     if (!slot) {
         return false;
     }
     memset(slot, 0, slots * sizeof *slot);
-    free(r->slot);
+    eg__counted_free(r->slot);
     r->slot = slot;
     r->slots = slots;
     for (uint32_t i = 0; i < r->npairs; i++) {
@@ -229,7 +229,7 @@ static pair *pair_at(trainer *r, uint64_t of)
     }
     const uint32_t i = place(r, of);
     if (!r->slot[i]) {
-        if (r->npairs == r->pairs_room && !eg__grow(&r->pairs, &r->pairs_room, sizeof *r->pairs)) {
+        if (r->npairs == r->pairs_room && !eg__counted_grow(&r->pairs, &r->pairs_room, sizeof *r->pairs)) {
             return NULL;
         }
         r->pairs[r->npairs] = (pair){.of = of};
@@ -247,7 +247,7 @@ static bool change(trainer *r, uint64_t of, int64_t by, uint32_t word)
     }
     p->count += by;
     if (by > 0 && (!p->n || p->in[p->n - 1] != word)) {
-        if (p->n == p->room && !eg__grow(&p->in, &p->room, sizeof *p->in)) {
+        if (p->n == p->room && !eg__counted_grow(&p->in, &p->room, sizeof *p->in)) {
             return false;
         }
         p->in[p->n++] = word;
@@ -262,7 +262,7 @@ static bool above(const chance *a, const chance *b)
 
 static bool push(trainer *r, chance x)
 {
-    if (r->nheap == r->heap_room && !eg__grow(&r->heap, &r->heap_room, sizeof *r->heap)) {
+    if (r->nheap == r->heap_room && !eg__counted_grow(&r->heap, &r->heap_room, sizeof *r->heap)) {
         return false;
     }
     uint32_t i = r->nheap++;
@@ -337,14 +337,14 @@ static eg_status merge(trainer *r, uint64_t of)
 {
     const int32_t a = (int32_t)(of >> 32), b = (int32_t)(uint32_t)of;
     const eg__word x = r->tokens.word[a], y = r->tokens.word[b];
-    char *text = eg__malloc((size_t)x.bytes + y.bytes + 1);
+    char *text = eg__counted_alloc((size_t)x.bytes + y.bytes + 1);
     if (!text) {
         return eg__no_memory(op, x.bytes + y.bytes);
     }
     memcpy(text, eg__words_text(&r->tokens, a), x.bytes);
     memcpy(text + x.bytes, eg__words_text(&r->tokens, b), y.bytes);
     const int32_t both = number(r, text, (int64_t)x.bytes + y.bytes);
-    free(text);
+    eg__counted_free(text);
     if (both < 0) {
         return eg__no_memory(op, r->tokens.text.n);
     }
@@ -358,7 +358,7 @@ static eg_status merge(trainer *r, uint64_t of)
     for (uint32_t i = 0; i < n && good; i++) {
         good = merge_in(r, in[i], a, b, both);
     }
-    free(in);
+    eg__counted_free(in);
     for (uint32_t i = before; i < r->npairs && good; i++) { /* pairs with the new token */
         good = r->pairs[i].count < 1 || push(r, (chance){r->pairs[i].count, r->pairs[i].of});
     }
@@ -467,14 +467,14 @@ eg_tokenizer *eg_bpe_train_with(eg_tensor *const *texts, int n, const eg_bpe_tra
     eg__words_free(&r.words);
     eg__words_free(&r.tokens);
     for (uint32_t i = 0; i < r.npairs; i++) {
-        free(r.pairs[i].in);
+        eg__counted_free(r.pairs[i].in);
     }
-    free(r.pairs);
-    free(r.slot);
-    free(r.heap);
-    free(r.symbol);
-    free(r.from);
-    free(r.length);
+    eg__counted_free(r.pairs);
+    eg__counted_free(r.slot);
+    eg__counted_free(r.heap);
+    eg__counted_free(r.symbol);
+    eg__counted_free(r.from);
+    eg__counted_free(r.length);
     if (st) {
         eg_tokenizer_free(r.t);
     }

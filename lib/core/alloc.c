@@ -377,6 +377,23 @@ void eg__counted_free(void *p)
     }
 }
 
+bool eg__counted_grow(void *array, uint32_t *capacity, size_t element)
+{
+    void **p = array;
+    const uint32_t more = *capacity ? 2 * *capacity : EG__START_CAPACITY;
+    void *grown = more > *capacity ? eg__counted_alloc(more * element) : NULL;
+    if (!grown) {
+        return false;
+    }
+    if (*capacity) {
+        memcpy(grown, *p, *capacity * element);
+    }
+    eg__counted_free(*p);
+    *p = grown;
+    *capacity = more;
+    return true;
+}
+
 static void *large_or_placed(eg__placer *placer, size_t bytes, uint16_t *cls)
 {
     void *p = placer ? placer->place(placer, bytes) : NULL;
