@@ -55,7 +55,7 @@ static void widen(axis *a, double air)
         a->most = most * factor;
         return;
     }
-    double more = most > least ? (most - least) * air : fmax(fabs(most) * 0.5, 1e-9);
+    double more = most > least ? (most - least) * air : most != 0 ? fabs(most) * 0.5 : 1;
     a->least = least >= 0 && least - more < 0 ? 0 : least - more;
     a->most = most + more;
 }

@@ -160,6 +160,7 @@ eg_status cifar10_prepare(eg_tensor *const *in, int n, eg_tensor **out, int *m, 
 
 eg_tensor *cifar10_sheet(eg_run *run, eg_module *net, eg_dataset *images)
 {
+    char text[SHOWN][48];
     const char *words[SHOWN];
     bool wrong[SHOWN];
     eg_tensor *made = NULL;
@@ -170,9 +171,12 @@ eg_tensor *cifar10_sheet(eg_run *run, eg_module *net, eg_dataset *images)
         eg_tensor *guess = eg_to(eg_argmax(eg_module_forward(net, some), .axes = EG_AXES(1)), eg_cpu());
         for (int64_t i = 0; guess && i < n; i++) {
             wrong[i] = eg_get(guess, i) != eg_get(labels, i);
-            words[i] = cifar10_classes[(int)eg_get(guess, i)];
+            snprintf(text[i], sizeof text[i], wrong[i] ? "%s, not %s" : "%s", cifar10_classes[(int)eg_get(guess, i)],
+                     cifar10_classes[(int)eg_get(labels, i)]);
+            words[i] = text[i];
         }
-        made = eg_keep(eg_draw_grid(some, .low = -1, .high = 1, .captions = words, .wrong = wrong, .columns = 10));
+        made = eg_keep(eg_draw_grid(some, .low = -1, .high = 1, .captions = words, .wrong = wrong, .columns = 8,
+                                    .scale = 5, .title = "Test images and their predicted classes; wrong ones in red"));
         break;
     }
     return eg_scope_adopt(made);

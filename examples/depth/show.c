@@ -48,10 +48,10 @@ static eg_tensor *column(eg_tensor *image, eg_tensor *disparity, eg_tensor *dept
     eg_tensor *truth = known ? eg_reciprocal(depth) : NULL;
     eg_tensor *found = known ? eg_mul_scalar(disparity, middle(truth) / middle(disparity)) : disparity;
     const double most = found ? eg_item(eg_max(known ? truth : found)) : 0;
-    eg_tensor *parts[3] = {frame(image, "What the camera saw"), map(found, most, "1 / depth, found")};
+    eg_tensor *parts[3] = {frame(image, "Input frame"), map(found, most, "Inverse depth, predicted")};
     int n = 2;
     if (known) {
-        parts[n++] = map(truth, most, "1 / depth, as it is");
+        parts[n++] = map(truth, most, "Inverse depth, ground truth");
     }
     return together(parts, n, 1);
 }
@@ -109,8 +109,8 @@ static eg_tensor *draw_depths(const shown *s)
 
 static eg_tensor *draw_warped(const shown *s)
 {
-    static const char *const words[4 * SHOWN] = {"the frame", "the one before", "that one, seen from here",
-                                                 "what differs, three times"};
+    static const char *const words[4 * SHOWN] = {"frame t", "frame t - 1", "frame t - 1, warped to t",
+                                                 "difference, times 3"};
     eg_tensor *cells[4 * SHOWN];
     const char *captions[4 * SHOWN];
     for (int i = 0; i < s->count; i++) {
@@ -124,7 +124,9 @@ static eg_tensor *draw_warped(const shown *s)
         }
     }
     eg_tensor *all = eg_stack(cells, 4 * s->count, 0);
-    return eg_draw_grid(all, .columns = 4, .captions = captions, .scale = eg_size(all, 3) < 200 ? 3 : 1);
+    return eg_draw_grid(all, .columns = 4, .captions = captions,
+                        .scale = eg_size(all, 3) < 200 ? (int)(300 / eg_size(all, 3)) : 1,
+                        .title = "The previous frame, warped by the predicted depth and motion");
 }
 
 /* Axis k of a path, [1, T, 3]. */
@@ -136,12 +138,12 @@ static eg_tensor *along(eg_tensor *path, int k)
 static eg_tensor *draw_track(const track *t)
 {
     eg_tensor *found = t->truth ? eg_trajectory_fitted(t->found, t->truth, EG_FIT_SIMILARITY) : t->found;
-    eg_draw_series series[2] = {{"found", along(found, 2), eg_neg(along(found, 0)), 0}};
+    eg_draw_series series[2] = {{"predicted", along(found, 2), eg_neg(along(found, 0)), 0}};
     if (t->truth) {
-        series[1] = (eg_draw_series){"true", along(t->truth, 2), eg_neg(along(t->truth, 0)), 0};
+        series[1] = (eg_draw_series){"ground truth", along(t->truth, 2), eg_neg(along(t->truth, 0)), 0};
     }
-    return found ? eg_draw_plot(series, t->truth ? 2 : 1, .title = "The way of the camera, from above",
-                                .x_label = "ahead", .y_label = "to the left", .equal = true)
+    return found ? eg_draw_plot(series, t->truth ? 2 : 1, .title = "Camera trajectory, from above", .x_label = "ahead",
+                                .y_label = "to the left", .equal = true)
                  : NULL;
 }
 

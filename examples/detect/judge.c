@@ -170,6 +170,19 @@ static eg_tensor *draw_found(eg_tensor *photo, const eg_detections *f, const cha
                            .classes = classes, .classes_count = (int)count, .least = least);
 }
 
+/* Small photos are enlarged before boxes and letters are drawn on them: times this. */
+static int64_t enlarged_by(const eg_tensor *photo)
+{
+    enum { SIDE = 320 };
+    const int64_t width = eg_size(photo, 2);
+    return width > 0 && width < SIDE ? (SIDE + width - 1) / width : 1;
+}
+
+static eg_tensor *enlarge(eg_tensor *photo, int64_t times)
+{
+    return times == 1 ? photo : eg_repeat_interleave(eg_repeat_interleave(photo, times, 1), times, 2);
+}
+
 /* Photo i of a batch, cut to what is photo, with what there is and what was found. */
 static eg_tensor *draw_sample(eg_tensor *const *sample, int64_t i, const eg_detections *all, const char *const *classes,
                               int64_t count, double least)
@@ -181,8 +194,10 @@ static eg_tensor *draw_sample(eg_tensor *const *sample, int64_t i, const eg_dete
     eg_tensor *seen =
         eg_slice(eg_slice(eg_select(sample[IMAGE], 0, i), 1, 0, (int64_t)size[0], 1), 2, 0, (int64_t)size[1], 1);
     eg_detections f = eg_detections_at(all, i);
-    int64_t n = true_count(sample, i);
-    eg_tensor *photo = eg_draw_objects(photos_shown(seen), true_part(sample, BOXES, i, n),
+    int64_t n = true_count(sample, i), times = enlarged_by(seen);
+    f.boxes = eg_mul_scalar(f.boxes, (double)times);
+    eg_tensor *photo = eg_draw_objects(enlarge(photos_shown(seen), times),
+                                       eg_mul_scalar(true_part(sample, BOXES, i, n), (double)times),
                                        .labels = true_part(sample, LABELS, i, n), .dashed = true);
     return photo && f.boxes ? draw_found(photo, &f, classes, count, least) : NULL;
 }
@@ -199,7 +214,9 @@ static eg_tensor *sheet(eg_tensor **pictures, int n)
         pictures[i] = eg_pad(pictures[i], .value = 255,
                              .after = {0, height - eg_size(pictures[i], 1), width - eg_size(pictures[i], 2)});
     }
-    return n ? eg_draw_grid(eg_stack(pictures, n, 0), .columns = 3) : NULL;
+    return n ? eg_draw_grid(eg_stack(pictures, n, 0), .columns = 3, .scale = 1,
+                            .title = "Validation images. Dashed: ground truth; solid: found, with class and score")
+             : NULL;
 }
 
 eg_status judge_show(eg_run *run, eg_module *net, eg_dataset *others, const char *const *classes, int64_t count,
@@ -252,6 +269,7 @@ eg_tensor *judge_draw(eg_module *net, eg_tensor *photo, const photos_options *o,
     const double down = (double)eg_size(photo, 1) / (double)eg_size(seen, 1);
     const double across = (double)eg_size(photo, 2) / (double)eg_size(seen, 2);
     eg_tensor *scale = eg_from_values(EG_SHAPE(4), EG_F32, (double[]){across, down, across, down});
-    f.boxes = eg_mul(eg_to(f.boxes, eg_cpu()), scale);
-    return draw_found(photo, &f, classes, count, least);
+    const int64_t times = enlarged_by(photo);
+    f.boxes = eg_mul_scalar(eg_mul(eg_to(f.boxes, eg_cpu()), scale), (double)times);
+    return draw_found(enlarge(photo, times), &f, classes, count, least);
 }

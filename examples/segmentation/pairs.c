@@ -4,6 +4,7 @@
 #include <glob.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { SHOWN = 5 };
 
@@ -158,6 +159,8 @@ eg_dataset *pairs_dataset(pairs *p, bool train, uint64_t seed)
 
 eg_tensor *pairs_sheet(eg_run *run, eg_module *net, eg_dataset *others)
 {
+    static const char *const words[4] = {"image", "true mask", "predicted mask", "prediction over the image"};
+    const char *captions[4 * SHOWN];
     eg_tensor *cells[4 * SHOWN];
     int n = 0;
     eg_scope s = eg_scope_push();
@@ -167,6 +170,7 @@ eg_tensor *pairs_sheet(eg_run *run, eg_module *net, eg_dataset *others)
         for (int64_t i = 0; i < eg_size(sample[0], 0) && n < 4 * SHOWN; i++) {
             eg_tensor *image = eg_to(eg_select(sample[0], 0, i), eg_cpu()), *mask = eg_select(p, 0, i);
             eg_tensor *over = eg_draw_overlay(eg_image_to_u8(image), mask, 0xff4020, 0.6);
+            memcpy(captions + n, words, sizeof words);
             cells[n++] = eg_keep(image);
             cells[n++] = eg_keep(eg_expand(eg_to(eg_select(sample[1], 0, i), eg_cpu()), EG_SHAPE(3, -1, -1)));
             cells[n++] = eg_keep(eg_expand(mask, EG_SHAPE(3, -1, -1)));
@@ -176,7 +180,11 @@ eg_tensor *pairs_sheet(eg_run *run, eg_module *net, eg_dataset *others)
             break;
         }
     }
-    eg_tensor *made = n ? eg_draw_grid(eg_stack(cells, n, 0), .low = 0, .high = 1, .columns = 4) : NULL;
+    const int64_t width = n ? eg_size(cells[0], 2) : 1;
+    const int scale = width < 220 ? (int)(220 / width) : 1; /* so that the captions fit */
+    eg_tensor *made = n ? eg_draw_grid(eg_stack(cells, n, 0), .scale = scale, .low = 0, .high = 1, .columns = 4,
+                                       .captions = captions, .title = "Validation images")
+                        : NULL;
     for (int i = 0; i < n; i++) {
         eg_release(cells[i]);
     }
