@@ -52,7 +52,7 @@ function eg.tape(options) end
 function eg.grad(f, ...) end
 --- An image, a batch or a list of them, in the terminal or notebook.
 ---@param images eg.tensor|eg.tensor[]
----@param options? {scale?: number, columns?: integer, range?: number[], path?: string}
+---@param options? {scale?: number, columns?: integer, range?: number[], title?: string, captions?: string[], gif?: string, seconds?: number, path?: string}
 function eg.show(images, options) end
 ---@class eg.plot_options
 ---@field x? any

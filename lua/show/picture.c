@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include <egret/draw.h>
+
 enum { IMAGES_MOST = 1024 };
 
 /* Between the images of a grid, and behind what is transparent: neither black nor white. */
@@ -166,29 +168,84 @@ static eg_tensor *grid_of(const images *all, int columns)
     return grid;
 }
 
+/* The images in colours, [H, W, 3]. */
+static eg_status read_images(images *all, eg_tensor *const *tensors, int n, const picture_options *o)
+{
+    double low = o->low, high = o->high;
+    for (int i = 0; i < n; i++) {
+        if (add_images(all, tensors[i])) {
+            return eg_last_error()->code;
+        }
+    }
+    if (all->count == 0) {
+        return eg_fail(EG_EINVAL, "show", "there is no image in the list");
+    }
+    if (o->captions && o->caption_count != all->count) {
+        return eg_failf(EG_EINVAL, "show", "%lld captions for %d images", (long long)o->caption_count, all->count);
+    }
+    if (low == high && !find_range(all, &low, &high)) {
+        return eg_last_error()->code;
+    }
+    for (int i = 0; i < all->count; i++) {
+        all->image[i] = colour_rows(all->image[i], low, high);
+        if (!all->image[i]) {
+            return eg_last_error()->code;
+        }
+    }
+    return EG_OK;
+}
+
+/* ---- titles and captions ------------------------------------------------------------------- */
+
+/* Images first..first + n - 1 on a sheet with words. */
+static eg_tensor *sheet_of(const images *all, int first, int n, const picture_options *o)
+{
+    enum { SEEN = 128 }; /* pixels of the longer side, at least, so that words fit below */
+    eg_tensor *list[IMAGES_MOST];
+    int64_t h = 0, w = 0;
+    for (int i = 0; i < n; i++) {
+        h = eg_size(all->image[first + i], 0) > h ? eg_size(all->image[first + i], 0) : h;
+        w = eg_size(all->image[first + i], 1) > w ? eg_size(all->image[first + i], 1) : w;
+    }
+    for (int i = 0; i < n; i++) {
+        eg_tensor *one = eg_permute(all->image[first + i], EG_AXES(2, 0, 1));
+        list[i] = eg_pad(one, .value = 255, .after = {0, h - eg_size(one, 1), w - eg_size(one, 2)});
+    }
+    const int64_t longer = h > w ? h : w;
+    const int scale = o->scale >= 1 ? (int)o->scale : longer > 0 && longer < SEEN ? (int)(SEEN / longer) : 1;
+    eg_tensor *sheet = eg_draw_grid(eg_stack(list, n, 0), .columns = n > 1 ? o->columns : 1, .scale = scale,
+                                    .title = o->title, .captions = o->captions ? o->captions + first : NULL);
+    return eg_contiguous(eg_permute(sheet, EG_AXES(1, 2, 0)));
+}
+
 eg_tensor *picture_of(eg_tensor *const *tensors, int n, const picture_options *options)
 {
     images all = {0};
-    double low = options->low, high = options->high;
-    for (int i = 0; i < n; i++) {
-        if (add_images(&all, tensors[i])) {
-            return NULL;
-        }
-    }
-    if (all.count == 0) {
-        eg_fail(EG_EINVAL, "show", "there is no image in the list");
+    if (read_images(&all, tensors, n, options)) {
         return NULL;
     }
-    if (low == high && !find_range(&all, &low, &high)) {
-        return NULL;
-    }
-    for (int i = 0; i < all.count; i++) {
-        all.image[i] = colour_rows(all.image[i], low, high);
-        if (!all.image[i]) {
-            return NULL;
-        }
+    if (options->title || options->captions) {
+        return sheet_of(&all, 0, all.count, options);
     }
     return all.count == 1 ? all.image[0] : grid_of(&all, options->columns);
+}
+
+int picture_film(eg_tensor *const *tensors, int n, const picture_options *options, const char *path, double seconds)
+{
+    enum { SEEN = 256, MOST = 2048 };
+    images all = {0};
+    eg_film *film = read_images(&all, tensors, n, options) ? NULL : eg_film_new(path, seconds);
+    eg_status st = film ? EG_OK : eg_last_error()->code;
+    for (int i = 0; i < all.count && !st; i++) {
+        EG_SCOPE {
+            const bool words = options->title || options->captions;
+            eg_tensor *one =
+                words ? sheet_of(&all, i, 1, options) : picture_scaled(all.image[i], options->scale, SEEN, MOST, MOST);
+            st = one ? eg_film_add(film, eg_permute(one, EG_AXES(2, 0, 1))) : eg_last_error()->code;
+        }
+    }
+    eg_status closed = film ? eg_film_close(film) : EG_OK;
+    return st || closed ? 0 : all.count;
 }
 
 /* ---- sizes --------------------------------------------------------------------------------- */

@@ -224,15 +224,63 @@ void show_range(lua_State *L, int table, double *low, double *high)
 /* The path stays on the stack. */
 static void read_options(lua_State *L, int table, picture_options *o, show_request *r)
 {
-    static const char *const names[] = {"scale", "columns", "range", "path", NULL};
+    static const char *const names[] = {"scale",    "columns", "range",   "path", "title",
+                                        "captions", "gif",     "seconds", NULL};
     if (lua_isnoneornil(L, table)) {
         return;
     }
     eg__lua_only_names(L, table, r->function, names);
     r->path = show_word(L, table, r->function, "path");
-    r->scale = number_field(L, table, "scale");
+    o->title = show_word(L, table, r->function, "title");
+    if (lua_getfield(L, table, "captions") != LUA_TNIL) {
+        luaL_argcheck(L, lua_istable(L, -1), table, "captions is a list of strings, one for each image");
+        o->captions = eg__lua_strings(L, -1, &o->caption_count);
+    }
+    o->gif = show_word(L, table, r->function, "gif");
+    o->seconds = number_field(L, table, "seconds");
+    o->scale = number_field(L, table, "scale");
+    r->scale = o->title || o->captions ? 1 : o->scale; /* words are drawn as large as they are seen */
     o->columns = (int)number_field(L, table, "columns");
     show_range(L, table, &o->low, &o->high);
+}
+
+/* Pushes all of a file. */
+static void push_file(lua_State *L, const char *path)
+{
+    char piece[4096];
+    luaL_Buffer b;
+    luaL_buffinit(L, &b);
+    FILE *file = fopen(path, "rb");
+    for (size_t n; file && (n = fread(piece, 1, sizeof piece, file)) > 0;) {
+        luaL_addlstring(&b, piece, n);
+    }
+    if (file) {
+        fclose(file);
+    }
+    luaL_pushresult(&b);
+}
+
+/* The images as an animation: a file, and in a notebook shown. */
+static int show_film(lua_State *L, eg_tensor *const *tensors, int n, const picture_options *o)
+{
+    show_work work = show_begin();
+    const int frames = picture_film(tensors, n, o, o->gif, o->seconds > 0 ? o->seconds : 0.2);
+    show_end(work);
+    if (!frames) {
+        return eg__lua_raise(L);
+    }
+    lua_pushfstring(L, "[an animation of %d images: %s]", frames, o->gif);
+    const int text = lua_gettop(L);
+    if (show_push_hook(L)) {
+        lua_pushliteral(L, "image/gif");
+        push_file(L, o->gif);
+        lua_pushvalue(L, text);
+        lua_call(L, 3, 0);
+    } else {
+        printf("%s\n", lua_tostring(L, text));
+        fflush(stdout);
+    }
+    return 0;
 }
 
 /* Pushes an array of the tensors at index 1, one or a list. */
@@ -270,6 +318,9 @@ static int show(lua_State *L)
     EG__LUA_BEGIN(2)
     read_options(L, 2, &o, &r);
     eg_tensor **tensors = push_tensors(L, &n);
+    if (o.gif) {
+        return show_film(L, tensors, n, &o);
+    }
     eg__lua_box *box = eg__lua_slot(L);
     r.picture = lua_gettop(L);
     show_work work = show_begin();

@@ -229,6 +229,30 @@ eg.show(a)"""
                                                       "none", expect=1))
 
 
+def sheets(at):
+    """Titles and captions, and images as the pictures of an animation."""
+    code = """
+local images = eg.stack({a, a, a}, 0)
+eg.show(images, {title = "Three", captions = {"one", "two", "three"}, columns = 3, path = PNG})
+eg.show(images, {captions = {"one", "two", "three"}, gif = GIF, seconds = 0.5})
+eg.display(function(kind, data, text) print(kind, data:sub(1, 6), #data, text) end)
+eg.show(images, {gif = GIF, scale = 2})"""
+    told = run(IMAGE + code.replace("PNG", f"'{at}/sheet.png'").replace("GIF", f"'{at}/film.gif'"), "none").decode()
+    lines = told.splitlines()
+    sheet = read_png(open(f"{at}/sheet.png", "rb").read())
+    check("a sheet has room for three images 16 times as large, and words", len(sheet) > 96 + 40
+          and len(sheet[0]) > 3 * 128, (len(sheet), len(sheet[0])))
+    words = sum(1 for row in sheet for pixel in row if max(pixel) < 128)
+    check("with letters", words > 300, words)
+    check("an animation is a file", lines[0] == f"[an animation of 3 images: {at}/film.gif]", told)
+    film = open(f"{at}/film.gif", "rb").read()
+    check("of three pictures, that repeats", film[:6] == b"GIF89a" and film.count(b"\x21\xf9\x04") == 3
+          and b"NETSCAPE2.0" in film)
+    check("a hook gets it", lines[1] == f"image/gif\tGIF89a\t{len(film)}\t[an animation of 3 images: {at}/film.gif]", told)
+    check("too few captions", "1 captions for 3 images" in run(
+        IMAGE + "eg.show(eg.stack({a, a, a}, 0), {captions = {'one'}})", "none", expect=1))
+
+
 def charts(at):
     text = run("eg.plot({1, 2, 3, 4}, {title = 'Ascent', xlabel = 'step', labels = 'height'})", "none").decode()
     lines = text.splitlines()
@@ -441,6 +465,7 @@ with tempfile.TemporaryDirectory() as folder:
     values(folder)
     grids(folder)
     hooks(folder)
+    sheets(folder)
     charts(folder)
     heatmaps(folder)
     maps_of_characters()
