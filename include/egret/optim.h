@@ -34,9 +34,9 @@ typedef struct eg_optim eg_optim;
  * clipped (below), then g += weight_decay p. State starts at 0 if nothing else is said. Options
  * left 0 have the default, which is PyTorch's; EG_ZERO is 0. The constructors give NULL and EG_EINVAL for no
  * parameters, a tensor that does not require gradients (eg_is_parameter) or is not a contiguous float tensor, the
- * same name twice, an option that is negative, not finite or out of its range. A tensor listed twice (tied weights) counts
- * once: its later places are passed over. Two tensors that are views of the same memory are EG_EINVAL. The caller
- * frees the optimizer. */
+ * same name twice, an option that is negative, not finite or out of its range. A tensor listed twice (tied weights)
+ * counts once: its later places are passed over. Two tensors that are views of the same memory are EG_EINVAL. The
+ * caller frees the optimizer. */
 
 /* Stochastic gradient descent. [momentum_buffer], only with momentum:
  *   b = momentum b + (1 - dampening) g  (b = g at the first step)

@@ -201,8 +201,8 @@ EG_API double eg_run_speed(const eg_run *run);
 /* Epochs, and within each its steps. The body of a step has a scope of its own, in which makers put tensors on the
  * run's device and products are of its precision; behind it come what is due: checkpoint, hooks, watch, the bar. Behind
  * an epoch comes a line of what it was like, and a checkpoint: what the body of EG_RUN_EPOCHS does behind the steps -
- * evaluate, draw - is in it. After a failure or a signal the steps end, and so must the body: ask eg_run_status. After a
- * signal the checkpoint of the step is written, the loops end, and the status is EG_OK again: what follows the loops
+ * evaluate, draw - is in it. After a failure or a signal the steps end, and so must the body: ask eg_run_status. After
+ * a signal the checkpoint of the step is written, the loops end, and the status is EG_OK again: what follows the loops
  * draws and evaluates what there is; another signal ends the process at once. Do not leave either by break or return;
  * eg_run_stop ends them. */
 #define EG_RUN_EPOCHS(run)        for (eg_run_first_epoch(run); eg_run_in_epoch(run); eg_run_next_epoch(run))

@@ -133,7 +133,9 @@ static void one_card(rank *r)
     still_whole(r);
 }
 
-/* What is under way would have to change its transport. */
+static _Atomic bool refused;
+
+/* What is under way would have to change its transport: rank 1 sends once rank 0 has been refused. */
 static void while_busy(rank *r)
 {
     EG_SCOPE {
@@ -141,6 +143,10 @@ static void while_busy(rank *r)
         eg_work *w = r->i ? NULL : eg_comm_receive_start(r->comm, x, 1);
         RANK_CHECK(r->i || joins(r, 0) == EG_ESTATE);
         RANK_CHECK(r->i || strstr(eg_last_error()->message, "something is under way"));
+        refused = refused || !r->i;
+        while (!refused) {
+            usleep(100);
+        }
         RANK_CHECK(r->i ? !eg_comm_send(r->comm, x, 0) : !eg_work_wait(w));
     }
     all_on_cards(r);

@@ -193,7 +193,7 @@ EGT(long_and_odd_parameters)
         for (int there = 0; there < 2; there++) {
             eg_tensor *w = eg_to(eg_copy(wide), there ? emulated(0) : eg_cpu());
             p[there][0] = eg_parameter(eg_copy(eg_slice(w, 0, 0, sizes[i], 1)));
-            p[there][1] = eg_slice(w, 0, 1, EG_END, 1);
+            p[there][1] = eg_parameter(eg_slice(w, 0, 1, EG_END, 1));
             eg_tensor *both[2] = {eg_to(g, eg_device_of(w)), eg_to(g, eg_device_of(w))};
             eg_optim *o = eg_adam_new(((eg_parameters){p[there], NULL, 2}), .lr = 0.1);
             double norm;
@@ -206,8 +206,9 @@ EGT(long_and_odd_parameters)
         }
         EGT_CHECK(egt_distance(eg_to(p[1][0], eg_cpu()), p[0][0]) < 1e-6);
         EGT_CHECK(egt_distance(eg_to(p[1][1], eg_cpu()), p[0][1]) < 1e-6);
-        eg_release(p[0][0]);
-        eg_release(p[1][0]);
+        for (int k = 0; k < 4; k++) {
+            eg_release(p[k / 2][k % 2]);
+        }
     }
 }
 
@@ -220,7 +221,7 @@ EGT(lazy_rows)
         eg_tensor *rows = eg_cast(eg_gt(egt_random(EG_SHAPE(37, 1), EG_F32, -1, 1), eg_scalar(0, EG_F32)), EG_F32);
         eg_tensor *g = eg_mul(egt_random(EG_SHAPE(37, widths[i]), EG_F32, 0.5, 1), rows), *p[2];
         for (int there = 0; there < 2; there++) {
-            p[there] = eg_to(eg_copy(start), there ? emulated(0) : eg_cpu());
+            p[there] = eg_parameter(eg_to(eg_copy(start), there ? emulated(0) : eg_cpu()));
             eg_tensor *slope = eg_to(g, eg_device_of(p[there]));
             eg_optim *o = eg_adam_new(((eg_parameters){&p[there], NULL, 1}), .lr = 0.1, .lazy = true);
             EGT_OK(eg_optim_step(o, &slope));
@@ -229,6 +230,8 @@ EGT(lazy_rows)
         }
         EGT_CHECK(egt_distance(eg_to(p[1], eg_cpu()), p[0]) < 1e-6);
         EGT_CHECK(egt_distance(p[0], start) > 0.01);
+        eg_release(p[0]);
+        eg_release(p[1]);
     }
 }
 

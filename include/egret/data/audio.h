@@ -22,11 +22,11 @@ typedef struct eg_audio_options {
 
 /* A WAV (RF64 and Wave64 too), FLAC, Ogg or MP3 file as f32 [channels, samples], through libsndfile and libmpg123:
  * integers divided by 2^(bits - 1), floats as they are, beyond -1..1 too. `rate` becomes the samples per second. A data
- * chunk of WAV whose size is all ones, about 2^31 or 0, as a writer to a pipe leaves it, extends to the end of the file.
- * `start` is exact for every coding; Ogg, MP3 and block codings are decoded up to it. EG_EFORMAT: none of these formats,
- * no channel, no rate, chunks of WAV that leave the file, more than max_samples, what libsndfile does not know or finds
- * damaged; EG_EINVAL: start, samples or max_samples below 0. Of Ogg with damaged headers libsndfile 1.2 loses some
- * kilobytes. */
+ * chunk of WAV whose size is all ones, about 2^31 or 0, as a writer to a pipe leaves it, extends to the end of the
+ * file. `start` is exact for every coding; Ogg, MP3 and block codings are decoded up to it. EG_EFORMAT: none of these
+ * formats, no channel, no rate, chunks of WAV that leave the file, more than max_samples, what libsndfile does not know
+ * or finds damaged; EG_EINVAL: start, samples or max_samples below 0. Of Ogg with damaged headers libsndfile 1.2 loses
+ * some kilobytes. */
 EG_API eg_tensor *eg_audio_load_with(const char *path, int64_t *rate, const eg_audio_options *options);
 #define eg_audio_load(...)              EG_AUDIO_LOAD_(__VA_ARGS__, )
 #define EG_AUDIO_LOAD_(path, rate, ...) eg_audio_load_with(path, rate, EG_OPTIONS_(eg_audio_options, __VA_ARGS__))

@@ -31,7 +31,8 @@ typedef struct eg_image_options {
  * dropped where it is not asked for; four-ink JPEG files become RGB by C K / 255. Colour profiles
  * and gamma are left alone. PNM values are scaled to 0..255, bitmaps (P1, P4) become 0 and 255. A file whose pixels are
  * complete is read even if its end is missing (EOI of JPEG, IEND of PNG, trailer of GIF). EG_EFORMAT: no known format,
- * damaged or cut (what a decoder only warns about counts when pixels are lost), too many pixels, more scans than 500. */
+ * damaged or cut (what a decoder only warns about counts when pixels are lost), too many pixels, more scans than 500.
+ */
 EG_API eg_tensor *eg_image_decode_with(const void *data, size_t bytes, const eg_image_options *options);
 #define eg_image_decode(...)               EG_IMAGE_DECODE_(__VA_ARGS__, )
 #define EG_IMAGE_DECODE_(data, bytes, ...) eg_image_decode_with(data, bytes, EG_OPTIONS_(eg_image_options, __VA_ARGS__))
