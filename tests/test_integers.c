@@ -48,6 +48,25 @@ EGT(limits_of_integers)
     }
 }
 
+EGT(limits_beyond_doubles)
+{
+    const int64_t odd = ((int64_t)1 << 53) + 1;
+    EACH_ENGINE
+    {
+        EGT_CHECK(same(eg_clamp_int(I64(0, odd + 1, odd + 9), odd, odd + 2), I64(odd, odd + 1, odd + 2)));
+        EGT_CHECK(same(eg_clamp_int(I64(-odd - 9, 0), -odd, INT64_MAX), I64(-odd, 0)));
+        EGT_CHECK(same(eg_clamp_min_int(I64(0, INT64_MAX), INT64_MAX - 1), I64(INT64_MAX - 1, INT64_MAX)));
+        EGT_CHECK(same(eg_clamp_max_int(I64(0, INT64_MIN), INT64_MIN + 1), I64(INT64_MIN + 1, INT64_MIN)));
+        EGT_CHECK(same(eg_clamp_int(OF(EG_U8, 0, 7, 255), -1, 300), OF(EG_U8, 0, 7, 255)));
+        EGT_CHECK(same(eg_clamp_int(OF(EG_F32, -9, 0.5, 9), -1, 1), OF(EG_F32, -1, 0.5, 1)));
+        eg_tensor *x = I64(0, 5);
+        EGT_CHECK(eg_clamp_int_(x, odd, odd) == x && same(x, I64(odd, odd)));
+        EGT_CHECK(eg_clamp_max_int_(x, 3) == x && eg_clamp_min_int_(x, 4) == x && same(x, I64(4, 4)));
+    }
+    EGT_REFUSED(eg_clamp_min_int(OF(EG_U8, 1), 256), EG_EINVAL, "low is 256");
+    EGT_REFUSED(eg_clamp_int(OF(EG_I32, 1), 0, INT64_MIN), EG_EINVAL, "high");
+}
+
 EGT(fractions_as_limits)
 {
     EACH_ENGINE

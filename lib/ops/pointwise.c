@@ -142,6 +142,60 @@ static eg_tensor *limited(const eg__op *op, const char *in_place, eg_tensor *x, 
     return in_place ? eg__inplace(op, in_place, &x, 1, &o) : eg__op1(op, x, &o);
 }
 
+/* An integer limit as one of the dtype. */
+static eg_status int_limit(const char *name, int dtype, bool upper, int64_t limit, int64_t *to)
+{
+    if (upper ? limit < eg__least(dtype) : limit > eg__most(dtype)) {
+        return eg__fail(EG_EINVAL, name, "%s is %lld, which no %s keeps", upper ? "high" : "low", (long long)limit,
+                        eg_dtype_name((eg_dtype)dtype));
+    }
+    *to = eg__max(eg__least(dtype), eg__min(eg__most(dtype), limit));
+    return EG_OK;
+}
+
+/* p: the lower limit, of clamp_max the upper one; q: the upper limit of clamp. */
+static eg_tensor *limited_by_ints(const eg__op *op, const char *in_place, eg_tensor *x, int64_t p, int64_t q)
+{
+    const char *name = in_place ? in_place : op->name;
+    eg__params o = {{(double)p, (double)q}};
+    if (x && x->magic == EG__MAGIC && EG__INTS >> x->dtype & 1 &&
+        (int_limit(name, x->dtype, op == &eg__op_clamp_max, p, &o.ip) ||
+         (op == &eg__op_clamp && int_limit(name, x->dtype, true, q, &o.iq)))) {
+        return NULL;
+    }
+    return in_place ? eg__inplace(op, in_place, &x, 1, &o) : eg__op1(op, x, &o);
+}
+
+eg_tensor *eg_clamp_int(eg_tensor *x, int64_t low, int64_t high)
+{
+    return limited_by_ints(&eg__op_clamp, NULL, x, low, high);
+}
+
+eg_tensor *eg_clamp_int_(eg_tensor *x, int64_t low, int64_t high)
+{
+    return limited_by_ints(&eg__op_clamp, "eg_clamp_int_", x, low, high);
+}
+
+eg_tensor *eg_clamp_min_int(eg_tensor *x, int64_t low)
+{
+    return limited_by_ints(&eg__op_clamp_min, NULL, x, low, 0);
+}
+
+eg_tensor *eg_clamp_min_int_(eg_tensor *x, int64_t low)
+{
+    return limited_by_ints(&eg__op_clamp_min, "eg_clamp_min_int_", x, low, 0);
+}
+
+eg_tensor *eg_clamp_max_int(eg_tensor *x, int64_t high)
+{
+    return limited_by_ints(&eg__op_clamp_max, NULL, x, high, 0);
+}
+
+eg_tensor *eg_clamp_max_int_(eg_tensor *x, int64_t high)
+{
+    return limited_by_ints(&eg__op_clamp_max, "eg_clamp_max_int_", x, high, 0);
+}
+
 static EG__COLD eg_status bad_parameter(const eg__op *op, double p)
 {
     if (op == &eg__op_celu) {

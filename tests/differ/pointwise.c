@@ -56,6 +56,32 @@ static void one(draw *d, const char *name, double low, double high, eg_dtype t)
 #include "lib/ops/unary.def"
 #undef EG_UNARY
 
+/* ---- limits that are integers ------------------------------------------------------------------- */
+
+static void int_limits(draw *d)
+{
+    const bool far = d->t[0].dtype == EG_I64 && chance(d, 20);
+    d->i[0] = far ? ((int64_t)1 << 53) + 1 : pick(d, -3, 5);
+    d->i[1] = d->i[0] + pick(d, -1, 5);
+}
+
+#define INT_LIMITS(name, ...)                                                                  \
+    static void draw_##name##_int(draw *d)                                                     \
+    {                                                                                          \
+        draw_##name(d);                                                                        \
+        int_limits(d);                                                                         \
+    }                                                                                          \
+    static void draw_##name##_int_(draw *d)                                                    \
+    {                                                                                          \
+        draw_##name##_(d);                                                                     \
+        int_limits(d);                                                                         \
+    }                                                                                          \
+    DIFFER(name##_int, draw_##name##_int, SPECIALS | FEW, 4, eg_##name##_int(T0, __VA_ARGS__)) \
+    DIFFER(name##_int_, draw_##name##_int_, SPECIALS | IN_PLACE | FEW, 4, eg_##name##_int_(T0, __VA_ARGS__))
+INT_LIMITS(clamp, I0, I1)
+INT_LIMITS(clamp_min, I0)
+INT_LIMITS(clamp_max, I0)
+
 /* ---- two tensors ------------------------------------------------------------------------------ */
 
 static void two(draw *d, const char *kind, double low, double high, double second_low, double second_high, bool same)

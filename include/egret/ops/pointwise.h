@@ -190,16 +190,23 @@ EG_API eg_tensor *eg_bitwise_not_(eg_tensor *x);
 /* ---- limits; dx = dy inside and at a limit, 0 outside     each saves x --------------------------- */
 /* A limit of NaN makes floats NaN. Of integers a fraction is rounded inwards: up if it is a lower limit, down
  * if an upper one; limits outside the dtype limit nothing. EG_EINVAL: a limit that is NaN beside integers, a
- * lower one above all integers of the dtype, an upper one below all. */
+ * lower one above all integers of the dtype, an upper one below all. Integers beyond 2^53 need the functions that take
+ * integers as limits. */
 /* [n]  min(max(x, low), high), which is high where low is above it; NaN stays */
 EG_API eg_tensor *eg_clamp(eg_tensor *x, double low, double high);
 EG_API eg_tensor *eg_clamp_(eg_tensor *x, double low, double high);
+EG_API eg_tensor *eg_clamp_int(eg_tensor *x, int64_t low, int64_t high);
+EG_API eg_tensor *eg_clamp_int_(eg_tensor *x, int64_t low, int64_t high);
 /* [n]  max(x, low) */
 EG_API eg_tensor *eg_clamp_min(eg_tensor *x, double low);
 EG_API eg_tensor *eg_clamp_min_(eg_tensor *x, double low);
+EG_API eg_tensor *eg_clamp_min_int(eg_tensor *x, int64_t low);
+EG_API eg_tensor *eg_clamp_min_int_(eg_tensor *x, int64_t low);
 /* [n]  min(x, high) */
 EG_API eg_tensor *eg_clamp_max(eg_tensor *x, double high);
 EG_API eg_tensor *eg_clamp_max_(eg_tensor *x, double high);
+EG_API eg_tensor *eg_clamp_max_int(eg_tensor *x, int64_t high);
+EG_API eg_tensor *eg_clamp_max_int_(eg_tensor *x, int64_t high);
 
 /* ---- activations; each saves x unless it says y -------------------------------------------------- */
 /* [n]  max(x, 0)     dx = dy, 0 for y <= 0     saves y */
