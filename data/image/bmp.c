@@ -1,5 +1,6 @@
 /* bmp.c - BMP through stb_image, whose symbols stay in here. */
 #include "data/image/codec.h"
+#include "lib/core/counted.h"
 
 #ifdef EG_HAVE_STB
 #include <stdlib.h>
@@ -12,6 +13,9 @@
 #define STB_IMAGE_IMPLEMENTATION
 #define STB_IMAGE_STATIC
 #define STBI_NO_STDIO
+#define STBI_MALLOC(n)                eg__counted_alloc(n)
+#define STBI_REALLOC_SIZED(p, had, n) eg__counted_realloc(p, had, n)
+#define STBI_FREE(p)                  eg__counted_free(p)
 #define STBI_ONLY_BMP
 #include <stb/stb_image.h>
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "data/image/codec.h"
+#include "lib/core/counted.h"
 #include "lib/io/file.h"
 #include "lib/core/device.h"
 
@@ -159,14 +160,14 @@ eg_tensor *eg_image_load_with(const char *path, const eg_image_options *options)
     if (eg__source_open(&file, "eg_image_load", path)) {
         return NULL;
     }
-    void *data = eg__malloc((size_t)file.size + 1);
+    void *data = eg__counted_alloc((size_t)file.size + 1);
     eg_status st = data ? EG_OK : eg__no_memory(file.op, file.size);
     st = st ? st : eg__source_read(&file, 0, data, file.size);
     eg__source_close(&file);
     if (!st && !eg__image_begin(&job, file.op, path, data, (size_t)file.size, options)) {
         t = decode(&job);
     }
-    free(data);
+    eg__counted_free(data);
     return t;
 }
 

@@ -1,6 +1,7 @@
 /* jpeg.c - JPEG through libjpeg-turbo. Its failures come by longjmp, which never leaves `guarded`:
  * the steps it runs hold no memory of ours. */
 #include "data/image/codec.h"
+#include "lib/core/counted.h"
 
 #ifdef EG_HAVE_JPEG
 #include <setjmp.h>
@@ -276,7 +277,7 @@ static eg_status decode(decoder *d)
         return complain(d);
     }
     const size_t bytes = (size_t)d->c.output_width * (size_t)mixed(d);
-    if (bytes && !(d->row = eg__malloc(bytes))) {
+    if (bytes && !(d->row = eg__counted_alloc(bytes))) {
         return eg__no_memory(job->op, (int64_t)bytes);
     }
     st = eg__image_room(job, job->rows, d->c.output_width, job->o.channels);
@@ -308,7 +309,7 @@ eg_status eg__jpeg_decode(eg__image_job *job)
     d->progress.progress_monitor = watch;
     st = decode(d);
     lib.jpeg_destroy_decompress(&d->c);
-    free(d->row);
+    eg__counted_free(d->row);
     free(d);
     return st;
 }

@@ -1,5 +1,6 @@
 /* png.c - PNG through libpng. Its failures come by longjmp, which never leaves `guarded`. */
 #include "data/image/codec.h"
+#include "lib/core/counted.h"
 
 #ifdef EG_HAVE_PNG
 #include <stdio.h>
@@ -202,14 +203,14 @@ static eg_status orientation(const eg__image_job *job, int *turn)
             return EG_OK;
         }
         if (!memcmp(p + 4, "eXIf", 4) && n <= MOST_CHUNK) {
-            uint8_t *block = eg__malloc((size_t)n + 6);
+            uint8_t *block = eg__counted_alloc((size_t)n + 6);
             if (!block) {
                 return eg__no_memory(job->op, n);
             }
             memcpy(block, exif, 6);
             memcpy(block + 6, p + 8, (size_t)n);
             st = eg__exif_orientation(job->op, block, (unsigned)n + 6, turn);
-            free(block);
+            eg__counted_free(block);
             return st;
         }
         at += 12 + n;

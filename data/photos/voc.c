@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "data/photos/photos.h"
+#include "lib/core/counted.h"
 #include "lib/io/file.h"
 #include "lib/io/number.h"
 
@@ -244,7 +245,7 @@ static eg_status read_note(eg__photos *p, const char *folder, const char *id, in
         return st;
     }
     note *n = eg__malloc(sizeof *n);
-    char *xml = n && s.size <= MOST_XML ? eg__malloc((size_t)s.size + 1) : NULL;
+    char *xml = n && s.size <= MOST_XML ? eg__counted_alloc((size_t)s.size + 1) : NULL;
     st = xml                      ? eg__source_read(&s, 0, xml, s.size)
          : n && s.size > MOST_XML ? eg__source_bad(&s, 0, "more than %d bytes", MOST_XML)
                                   : eg__no_memory(voc_class.name, s.size);
@@ -256,7 +257,7 @@ static eg_status read_note(eg__photos *p, const char *folder, const char *id, in
         st = st ? st : add_photo(n, folder, number_of);
         free(n->object);
     }
-    free(xml);
+    eg__counted_free(xml);
     free(n);
     eg__source_close(&s);
     return st;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "data/readers/lines.h"
+#include "lib/core/counted.h"
 #include "lib/io/number.h"
 
 /* A field's text, in row->text. */
@@ -98,7 +99,7 @@ static eg_status read_field(csv *c, int64_t *i)
         c->text.n += n;
         *i += n;
     }
-    if (c->fields == c->room && !eg__grow(&c->field, &c->room, sizeof *c->field)) {
+    if (c->fields == c->room && !eg__counted_grow(&c->field, &c->room, sizeof *c->field)) {
         return no_memory(c);
     }
     c->field[c->fields++] = (field){begin, c->text.n - begin};
@@ -247,7 +248,7 @@ static void csv_free(eg_dataset *d)
     }
     free(c->column);
     free(c->place);
-    free(c->field);
+    eg__counted_free(c->field);
 }
 
 static const eg__dataset_class csv_class = {

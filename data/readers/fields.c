@@ -1,11 +1,12 @@
 /* fields.c - a line's fields. */
 #include "data/readers/fields.h"
+#include "lib/core/counted.h"
 
 #include <stdlib.h>
 
 static bool add(eg__fields *f, int64_t begin, int64_t end)
 {
-    if (f->n == f->room && !eg__grow(&f->of, &f->room, sizeof *f->of)) {
+    if (f->n == f->room && !eg__counted_grow(&f->of, &f->room, sizeof *f->of)) {
         return false;
     }
     f->of[f->n++] = (eg__field){begin, end - begin};
@@ -33,7 +34,7 @@ bool eg__fields_split(eg__fields *f, const eg__bytes *line, char separator)
 
 void eg__fields_free(eg__fields *f)
 {
-    free(f->of);
+    eg__counted_free(f->of);
     *f = (eg__fields){0};
 }
 

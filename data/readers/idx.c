@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "data/chain/dataset.h"
+#include "lib/core/counted.h"
 #include "data/readers/stream.h"
 
 static const char me[] = "eg_idx_read";
@@ -87,7 +88,7 @@ static eg_status read_header(eg__stream *s, eg_shape *shape, int *type)
 static eg_status read_elements(eg__stream *s, int type, eg_tensor *t, int64_t bytes)
 {
     bool turned = types[type].code != 0x08;
-    unsigned char extra, *raw = turned ? eg__malloc((size_t)bytes + 1) : NULL;
+    unsigned char extra, *raw = turned ? eg__counted_alloc((size_t)bytes + 1) : NULL;
     int64_t got;
     if (turned && !raw) {
         return eg__no_memory(me, bytes);
@@ -100,7 +101,7 @@ static eg_status read_elements(eg__stream *s, int type, eg_tensor *t, int64_t by
     if (!st && turned) {
         decode(raw, types[type].code, t->n, eg__ptr(t));
     }
-    free(raw);
+    eg__counted_free(raw);
     return st;
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "data/chain/dataset.h"
+#include "lib/core/counted.h"
 #include "data/readers/bytes.h"
 #include "lib/io/file.h"
 
@@ -67,7 +68,7 @@ static eg_status add_paragraph(squad *s, question *q)
     const eg_json *questions = list_of(s, q, q->paragraph, "qas");
     for (q->in_paragraph = 0; questions && q->in_paragraph < eg_json_count(questions); q->in_paragraph++) {
         q->itself = eg_json_at(questions, q->in_paragraph);
-        if (s->count == s->room && !eg__grow(&s->all, &s->room, sizeof *s->all)) {
+        if (s->count == s->room && !eg__counted_grow(&s->all, &s->room, sizeof *s->all)) {
             return eg__no_memory(op, (int64_t)s->count * (int64_t)sizeof *s->all);
         }
         s->all[s->count++] = *q;
@@ -202,7 +203,7 @@ static void squad_free(eg_dataset *d)
 {
     squad *s = (squad *)d;
     eg_json_free(s->file);
-    free(s->all);
+    eg__counted_free(s->all);
     free(s->path);
 }
 

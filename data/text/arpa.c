@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "data/text/ngram.h"
+#include "lib/core/counted.h"
 #include "lib/core/live.h"
 #include "lib/io/file.h"
 #include "lib/io/number.h"
@@ -173,12 +174,12 @@ static eg_status read_all(arpa *a)
 
 static eg_ngram *read(eg__source *s)
 {
-    char *text = malloc((size_t)s->size + 1);
+    char *text = eg__counted_alloc((size_t)s->size + 1);
     eg_ngram *lm = text ? eg__ngram_new(s->op) : NULL;
     arpa a = {.s = s, .lm = lm, .p = text, .end = text ? text + s->size : NULL, .from = text};
     eg_status st = lm ? eg__source_read(s, 0, text, s->size) : text ? eg__why() : eg__no_memory(s->op, s->size);
     st = st ? st : read_all(&a);
-    free(text);
+    eg__counted_free(text);
     if (st) {
         eg_ngram_free(lm);
         return NULL;

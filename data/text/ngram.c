@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "data/text/ngram.h"
+#include "lib/core/counted.h"
 #include "data/text/text.h"
 #include "lib/core/live.h"
 #include "lib/io/file.h"
@@ -30,11 +31,12 @@ uint32_t eg__ngram_find(const eg_ngram *lm, uint32_t parent, uint32_t word)
 
 static bool more_slots(eg_ngram *lm)
 {
-    uint32_t slots = lm->slots ? 2 * lm->slots : 1024, *slot = calloc(slots, sizeof *slot);
+    uint32_t slots = lm->slots ? 2 * lm->slots : 1024, *slot = eg__counted_alloc(slots * sizeof *slot);
     if (!slot) {
         return false;
     }
-    free(lm->slot);
+    memset(slot, 0, slots * sizeof *slot);
+    eg__counted_free(lm->slot);
     lm->slot = slot;
     lm->slots = slots;
     for (uint32_t k = 1; k < lm->n; k++) {
@@ -55,7 +57,8 @@ uint32_t eg__ngram_add(eg_ngram *lm, uint32_t parent, uint32_t word)
     }
     if (lm->n == lm->room) {
         uint32_t room = lm->room ? 2 * lm->room : 512;
-        eg__gram *gram = room > 1u << 30 ? NULL : realloc(lm->gram, room * sizeof *gram);
+        eg__gram *gram =
+            room > 1u << 30 ? NULL : eg__counted_realloc(lm->gram, lm->n * sizeof *gram, room * sizeof *gram);
         if (!gram) {
             return 0;
         }
@@ -96,8 +99,8 @@ void eg_ngram_free(eg_ngram *lm)
 {
     if (eg__handle_ends(lm, "eg_ngram_free")) {
         eg__words_free(&lm->words);
-        free(lm->gram);
-        free(lm->slot);
+        eg__counted_free(lm->gram);
+        eg__counted_free(lm->slot);
         free(lm);
     }
 }

@@ -1,5 +1,6 @@
 /* text.c - characters and words. */
 #include "data/text/text.h"
+#include "lib/core/counted.h"
 
 #include <stdlib.h>
 
@@ -312,7 +313,7 @@ static int32_t *decode(const eg_tensor *t, eg_unicode_form form, utf8proc_ssize_
         }
     }
     *n = lib.utf8proc_decompose(s, t->n, NULL, 0, o);
-    int32_t *c = *n >= 0 ? eg__malloc(((size_t)*n + 1) * sizeof *c) : NULL;
+    int32_t *c = *n >= 0 ? eg__counted_alloc(((size_t)*n + 1) * sizeof *c) : NULL;
     if (!c) {
         eg__no_memory(me, 4 * t->n);
         return NULL;
@@ -323,7 +324,7 @@ static int32_t *decode(const eg_tensor *t, eg_unicode_form form, utf8proc_ssize_
     }
     if (*n < 0) {
         eg__fail(EG_EFORMAT, me, "%s", lib.utf8proc_errmsg(*n));
-        free(c);
+        eg__counted_free(c);
         return NULL;
     }
     return c;
@@ -343,7 +344,7 @@ static eg_tensor *normalise(eg_tensor *text, eg_unicode_form form, const rules *
         out.n -= r->trim && out.n && out.p[out.n - 1] == ' ';
         made = eg__bytes_tensor(out.p, out.n);
     }
-    free(c);
+    eg__counted_free(c);
     eg__bytes_free(&out);
     return made;
 }

@@ -1,5 +1,6 @@
 /* word_table.c - different words. */
 #include "data/text/word_table.h"
+#include "lib/core/counted.h"
 
 #include "lib/core/counted.h"
 

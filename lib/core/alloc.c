@@ -370,6 +370,28 @@ void *eg__counted_alloc(size_t bytes)
     return injected() || bytes > (size_t)INT64_MAX / 2 ? NULL : system_alloc(bytes ? bytes : 1);
 }
 
+void *eg__counted_realloc(void *p, size_t had, size_t bytes)
+{
+    void *q = eg__counted_alloc(bytes);
+    if (q && p) {
+        memcpy(q, p, had < bytes ? had : bytes);
+        eg__counted_free(p);
+    }
+    return q;
+}
+
+bool eg__counted_grow(void *array, uint32_t *capacity, size_t element)
+{
+    void **p = array;
+    const uint32_t had = *capacity, c = had ? 2 * had : EG__START_CAPACITY;
+    void *q = eg__counted_realloc(*p, had * element, c * element);
+    if (q) {
+        *p = q;
+        *capacity = c;
+    }
+    return q != NULL;
+}
+
 void eg__counted_free(void *p)
 {
     if (p) {

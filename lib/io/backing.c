@@ -2,6 +2,7 @@
 #define _DEFAULT_SOURCE
 #define _FILE_OFFSET_BITS 64
 #include "lib/io/backing.h"
+#include "lib/core/counted.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -42,7 +43,7 @@ eg__backing *eg__backing_open(const char *op, const char *path, bool copy)
 /* Room in memory for all of it, aligned as tensors are. */
 static bool make_room(eg__backing *b, size_t bytes)
 {
-    b->base = bytes <= PTRDIFF_MAX - 64 ? aligned_alloc(64, (bytes + 64) / 64 * 64) : NULL;
+    b->base = bytes <= PTRDIFF_MAX - 64 ? eg__counted_alloc(bytes + 1) : NULL;
     b->read = b->base != NULL;
     return b->read;
 }
@@ -99,7 +100,7 @@ void eg__backing_release(eg__backing *b)
         return;
     }
     if (b->read) {
-        free(b->base);
+        eg__counted_free(b->base);
     } else if (b->base) {
         munmap(b->base, (size_t)b->source.size);
     }

@@ -1,6 +1,7 @@
 /* gguf.c - GGUF, the files of ggml and llama.cpp: keys with values, what the tensors are, the tensors
  * (github.com/ggml-org/ggml, docs/gguf.md). */
 #include "lib/io/gguf.h"
+#include "lib/core/counted.h"
 
 #include <stdlib.h>
 
@@ -73,7 +74,7 @@ static eg_status read_entry(eg__gguf_cursor *c, reader *r, eg_tensors *map)
     uint64_t number = 0, place = 0;
     entry e = {.type = NULL};
     eg_tensor_about about;
-    if (r->count == r->capacity && !eg__grow(&r->entry, &r->capacity, sizeof *r->entry)) {
+    if (r->count == r->capacity && !eg__counted_grow(&r->entry, &r->capacity, sizeof *r->entry)) {
         return eg__no_memory(c->source->op, (int64_t)sizeof *r->entry);
     }
     eg_status st = eg__gguf_name(c, "tensor");
@@ -109,7 +110,7 @@ static eg_status place_all(const eg__gguf_cursor *c, reader *r, const eg_tensors
 {
     const int64_t mask = (int64_t)c->alignment - 1, data = (c->at + mask) & ~mask;
     const size_t room = r->count * sizeof(entry *);
-    entry **order = eg__malloc(room);
+    entry **order = eg__counted_alloc(room);
     if (!order) {
         return eg__no_memory(c->source->op, (int64_t)room);
     }
@@ -130,7 +131,7 @@ static eg_status place_all(const eg__gguf_cursor *c, reader *r, const eg_tensors
         }
         end = over ? end : e->at + e->bytes;
     }
-    free(order);
+    eg__counted_free(order);
     return st;
 }
 
@@ -220,7 +221,7 @@ static void close_all(void *user)
 {
     reader *r = user;
     eg__backing_release(r->backing);
-    free(r->entry);
+    eg__counted_free(r->entry);
     free(r);
 }
 

@@ -1,5 +1,6 @@
 /* hdf5.c - the tensors in a tree of HDF5 groups (HDF5 File Format Specification 3.0), as Keras keeps weights. */
 #include "lib/io/hdf5.h"
+#include "lib/core/counted.h"
 
 #include <stdlib.h>
 
@@ -57,7 +58,7 @@ static eg_status see(walker *w, uint64_t group, bool *first)
 {
     if (2 * (w->nseen + 1) > w->cseen) {
         const uint32_t had = w->cseen, room = had ? 2 * had : 64;
-        uint64_t *old = w->seen, *new = eg__malloc(room * sizeof *new);
+        uint64_t *old = w->seen, *new = eg__counted_alloc(room * sizeof *new);
         if (!new) {
             return no_memory(w, room * sizeof *new);
         }
@@ -69,7 +70,7 @@ static eg_status see(walker *w, uint64_t group, bool *first)
                 *slot_of(w, old[i]) = old[i];
             }
         }
-        free(old);
+        eg__counted_free(old);
     }
     uint64_t *slot = slot_of(w, group);
     *first = *slot == EG__HDF5_NOWHERE;
@@ -88,7 +89,7 @@ static eg_status add(walker *w, const char *name, const eg__hdf5_entry *e)
     if (st) {
         return st;
     }
-    if (o->count == o->capacity && !eg__grow(&o->entry, &o->capacity, sizeof *o->entry)) {
+    if (o->count == o->capacity && !eg__counted_grow(&o->entry, &o->capacity, sizeof *o->entry)) {
         return no_memory(w, sizeof *o->entry);
     }
     st = eg__lazy_promise(w->map, name, &e->about, o->count);
@@ -148,8 +149,8 @@ static eg_status keep_soft(walker *w, const eg__hdf5_link *link)
     if (bytes > MOST_PATH) {
         return leave_out(w, no_target);
     }
-    if ((w->nsoft == w->csoft && !eg__grow(&w->soft, &w->csoft, sizeof *w->soft)) ||
-        !(l.names = eg__malloc(own + bytes + 1))) {
+    if ((w->nsoft == w->csoft && !eg__counted_grow(&w->soft, &w->csoft, sizeof *w->soft)) ||
+        !(l.names = eg__counted_alloc(own + bytes + 1))) {
         return no_memory(w, own + bytes + 1);
     }
     memcpy(l.names, w->path, own);
@@ -230,11 +231,11 @@ static eg_status walk(walker *w)
     eg_status st = follow(w, w->h.root);
     st = st ? st : follow_soft(w);
     for (uint32_t i = 0; i < w->nsoft; i++) {
-        free(w->soft[i].names);
+        eg__counted_free(w->soft[i].names);
     }
-    free(w->soft);
-    free(w->seen);
-    free(w->texts.all);
+    eg__counted_free(w->soft);
+    eg__counted_free(w->seen);
+    eg__counted_free(w->texts.all);
     return st;
 }
 
@@ -277,7 +278,7 @@ static eg_tensor *read_one(void *user, int64_t number)
         return eg__backing_tensor(o->backing, o->at + (int64_t)e->at, e->element, &e->about.shape);
     }
     eg_tensor *t = as_is ? eg__empty_on(0, e->about.shape, e->about.dtype) : NULL;
-    char *copy = as_is ? NULL : eg__malloc((size_t)bytes + 1), *to = t ? eg__ptr(t) : copy;
+    char *copy = as_is ? NULL : eg__counted_alloc((size_t)bytes + 1), *to = t ? eg__ptr(t) : copy;
     if (!to) {
         return as_is ? NULL : (eg__no_memory(s->op, bytes), NULL);
     }
@@ -290,7 +291,7 @@ static eg_tensor *read_one(void *user, int64_t number)
         eg__source memory = {.op = s->op, .name = s->name, .data = copy, .fd = -1, .size = bytes};
         t = eg__element_read(&memory, 0, e->element, &e->about.shape);
     }
-    free(copy);
+    eg__counted_free(copy);
     return st ? NULL : t;
 }
 
@@ -298,7 +299,7 @@ static void close_all(void *user)
 {
     opened *o = user;
     eg__backing_release(o->backing);
-    free(o->entry);
+    eg__counted_free(o->entry);
     free(o);
 }
 

@@ -1,5 +1,6 @@
 /* hdf5_chunks.c - elements of HDF5's datasets that are in chunks, each packed for itself. */
 #include "lib/io/hdf5.h"
+#include "lib/core/counted.h"
 
 #include <stdlib.h>
 
@@ -30,10 +31,10 @@ static eg_status make_room(chunks *c, int64_t bytes)
     if (bytes <= c->room) {
         return EG_OK;
     }
-    free(c->now);
-    free(c->next);
-    c->now = eg__malloc((size_t)bytes);
-    c->next = eg__malloc((size_t)bytes);
+    eg__counted_free(c->now);
+    eg__counted_free(c->next);
+    c->now = eg__counted_alloc((size_t)bytes);
+    c->next = eg__counted_alloc((size_t)bytes);
     c->room = c->now && c->next ? bytes : 0;
     return c->room ? EG_OK : eg__no_memory(c->h->source->op, 2 * bytes);
 }
@@ -191,7 +192,7 @@ eg_status eg__hdf5_read_chunks(eg__hdf5 *h, const eg__hdf5_entry *e, void *to)
         c.all *= (e->about.shape.dim[d] - 1) / e->chunk[d] + 1;
     }
     eg_status st = eg__hdf5_chunks(h, e, read_chunk, &c);
-    free(c.now);
-    free(c.next);
+    eg__counted_free(c.now);
+    eg__counted_free(c.next);
     return st;
 }

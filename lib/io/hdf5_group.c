@@ -1,6 +1,7 @@
 /* hdf5_group.c - the links of HDF5's groups: in tables of symbols, in the header, or apart from it (HDF5 File Format
  * Specification 3.0: III.B to D, IV.A.2.c, g and r). */
 #include "lib/io/hdf5.h"
+#include "lib/core/counted.h"
 
 #include <stdlib.h>
 
@@ -54,7 +55,7 @@ static eg_status visit_table(void *user, eg__hdf5_bytes record)
         }
         st = !l.name || (soft && !l.target) ? bad(g) : g->visit(g->user, &l);
     }
-    free(all);
+    eg__counted_free(all);
     return st;
 }
 
@@ -70,7 +71,7 @@ static eg_status visit_tables(group *g, eg__hdf5_bytes m)
     uint8_t *all = st ? NULL : eg__hdf5_load(g->h, eg__hdf5_number(&k.b, 8), g->bytes, NULL, &b);
     g->names = (const char *)all;
     st = all ? eg__hdf5_tree(g->h, tree, 0, 8, visit_table, g) : eg__why();
-    free(all);
+    eg__counted_free(all);
     return st;
 }
 

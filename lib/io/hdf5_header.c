@@ -1,6 +1,7 @@
 /* hdf5_header.c - how HDF5 files begin, and the messages in headers of their objects (HDF5 File Format Specification
  * 3.0: II, IV.A.1). */
 #include "lib/io/hdf5.h"
+#include "lib/core/counted.h"
 
 #include <stdlib.h>
 
@@ -57,10 +58,10 @@ uint8_t *eg__hdf5_load(eg__hdf5 *h, uint64_t at, uint64_t size, const char *word
 {
     *b = (eg__hdf5_bytes){.ended = true};
     eg_status st = check_block(h, at, size);
-    uint8_t *all = st ? NULL : eg__malloc((size_t)size);
+    uint8_t *all = st ? NULL : eg__counted_alloc((size_t)size);
     st = st ? st : all ? read_block(h, at, size, word, all, b) : eg__no_memory(h->source->op, (int64_t)size);
     if (st) {
-        free(all);
+        eg__counted_free(all);
     }
     return st ? NULL : all;
 }
@@ -125,7 +126,7 @@ static eg_status add_message(header *d, const eg__hdf5_message *m)
 {
     eg__hdf5_header *to = d->to;
     if (to->count == to->capacity) {
-        if (!eg__grow(&to->message, &to->capacity, sizeof *m)) {
+        if (!eg__counted_grow(&to->message, &to->capacity, sizeof *m)) {
             return eg__no_memory(d->h->source->op, sizeof *m);
         }
         if (eg__hdf5_count(d->h, to->capacity * (int64_t)sizeof *m)) {
@@ -143,7 +144,7 @@ static eg_status add_block(header *d, uint64_t at, uint64_t size)
         return bad(d);
     }
     d->bytes += (int64_t)size;
-    block *k = eg__malloc(sizeof *k);
+    block *k = eg__counted_alloc(sizeof *k);
     if (!k) {
         return eg__no_memory(d->h->source->op, sizeof *k);
     }
@@ -209,10 +210,10 @@ void eg__hdf5_header_close(eg__hdf5_header *d)
     while (d->blocks) {
         block *k = d->blocks;
         d->blocks = k->next;
-        free(k->all);
-        free(k);
+        eg__counted_free(k->all);
+        eg__counted_free(k);
     }
-    free(d->message);
+    eg__counted_free(d->message);
 }
 
 const eg__hdf5_message *eg__hdf5_find(const eg__hdf5_header *d, int type)

@@ -1,6 +1,7 @@
 /* hdf5_heap.c - what HDF5 keeps apart from a header when it is much: objects in a heap of blocks that double, found
  * through a tree (HDF5 File Format Specification 3.0: III.G). */
 #include "lib/io/hdf5.h"
+#include "lib/core/counted.h"
 
 #include <stdlib.h>
 
@@ -103,7 +104,7 @@ static eg_status visit_record(void *user, eg__hdf5_bytes record)
     eg_status st = find(p, place, &at);
     uint8_t *all = st ? NULL : eg__hdf5_load(p->h, at, size, NULL, &object);
     st = all ? p->visit(p->user, object) : eg__why();
-    free(all);
+    eg__counted_free(all);
     return st;
 }
 

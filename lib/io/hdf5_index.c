@@ -1,6 +1,7 @@
 /* hdf5_index.c - where the chunks of HDF5's datasets are: in trees, in one place, in a row, in arrays (HDF5 File Format
  * Specification 3.0: III.A, VII). */
 #include "lib/io/hdf5.h"
+#include "lib/core/counted.h"
 
 #include <stdlib.h>
 
@@ -115,7 +116,7 @@ static eg_status visit_entries(const indexed *x, uint64_t at, uint64_t n, uint64
     for (uint64_t k = 0; k < n && !st; k++) {
         st = visit_entry(x, &b, i + k);
     }
-    free(all);
+    eg__counted_free(all);
     return st;
 }
 
@@ -168,7 +169,7 @@ static eg_status visit_fixed(indexed *x)
     const uint64_t pages = bytes_of_pages(x, n);
     uint8_t *all = eg__hdf5_load(x->h, at, HEAD + pages, "FADB", &b);
     st = all ? visit_pages(x, at + HEAD + pages, n, 0, all + HEAD, 0) : eg__why();
-    free(all);
+    eg__counted_free(all);
     return st;
 }
 
@@ -214,7 +215,7 @@ static eg_status visit_far_blocks(const indexed *x, uint64_t at, uint64_t blocks
     uint8_t *all = eg__hdf5_load(x->h, at, front + bits + 8 * blocks, "EASB", &b);
     eg__hdf5_take(&b, front - 4 + bits);
     eg_status st = all ? visit_blocks(x, &b, blocks, n, i, all + front) : eg__why();
-    free(all);
+    eg__counted_free(all);
     return st;
 }
 
@@ -265,7 +266,7 @@ static eg_status visit_growing(indexed *x)
         }
         i += many * n;
     }
-    free(all);
+    eg__counted_free(all);
     return st;
 }
 

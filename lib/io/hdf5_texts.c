@@ -1,6 +1,7 @@
 /* hdf5_texts.c - attributes of HDF5's groups that are texts (HDF5 File Format Specification 3.0: IV.A.2.m attributes,
  * III.E global heaps). */
 #include "lib/io/hdf5.h"
+#include "lib/core/counted.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +27,7 @@ static eg_status load_heap(eg__hdf5_texts *t, uint64_t heap)
     eg__hdf5_head k;
     eg_status st = eg__hdf5_look(t->h, heap, 16, "GCOL", &k);
     eg__hdf5_take(&k.b, 4);
-    free(t->all);
+    eg__counted_free(t->all);
     t->all = st ? NULL : eg__hdf5_load(t->h, heap, eg__hdf5_number(&k.b, 8), "GCOL", &t->next);
     t->heap = heap;
     eg__hdf5_take(&t->next, 12);

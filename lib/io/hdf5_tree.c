@@ -1,5 +1,6 @@
 /* hdf5_tree.c - B-trees of HDF5, of both versions (HDF5 File Format Specification 3.0: III.A). */
 #include "lib/io/hdf5.h"
+#include "lib/core/counted.h"
 
 #include <stdlib.h>
 
@@ -38,7 +39,7 @@ static eg_status walk(const tree *t, uint64_t at, int level)
         eg__hdf5_take(&child, (uint64_t)t->key);
         st = own ? walk(t, eg__hdf5_number(&child, 8), own - 1) : t->visit(t->user, record);
     }
-    free(all);
+    eg__counted_free(all);
     return st;
 }
 
@@ -114,7 +115,7 @@ static eg_status walk2(const tree2 *t, uint64_t at, uint64_t n, int level)
         }
         st = st || i == n ? st : visit_record(t, &b);
     }
-    free(all);
+    eg__counted_free(all);
     return st;
 }
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "lib/io/formats.h"
+#include "lib/core/counted.h"
 #include "lib/io/hdf5.h"
 #include "lib/io/zip.h"
 
@@ -14,12 +15,12 @@ static char *unpack(const eg__source *s, const eg__zip_member *m)
     if (eg__source_unpacks(s, m->at, m->name, m->size)) {
         return NULL;
     }
-    char *data = eg__malloc((size_t)m->size + 1);
+    char *data = eg__counted_alloc((size_t)m->size + 1);
     if (!data) {
         return eg__no_memory(s->op, m->size), NULL;
     }
     if (eg__zip_unpack(s, m, data)) {
-        free(data);
+        eg__counted_free(data);
         return NULL;
     }
     data[m->size] = 0;
@@ -32,7 +33,7 @@ static eg_status add_text(const eg__source *s, const eg__zip_member *m, eg_tenso
     eg_status st = !text                              ? eg__why()
                    : (int64_t)strlen(text) == m->size ? eg_tensors_set_text(map, m->name, text)
                                                       : eg__source_bad(s, m->at, "a text with a zero inside");
-    free(text);
+    eg__counted_free(text);
     return st;
 }
 
@@ -44,7 +45,7 @@ static eg_tensors *open_weights(eg__backing *b, const eg__zip_member *m)
     }
     char *data = unpack(&b->source, m);
     eg__backing *unpacked = data ? eg__backing_memory(b->source.op, b->name, data, (size_t)m->size) : NULL;
-    free(data);
+    eg__counted_free(data);
     if (!unpacked) {
         return NULL;
     }

@@ -6,6 +6,7 @@
 #include <egret/ops.h>
 
 #include "lib/core/layout.h"
+#include "lib/core/counted.h"
 #include "lib/io/npy.h"
 
 enum { MAGIC_BYTES = 6, MOST_HEADER = 1 << 20 };
@@ -224,7 +225,7 @@ eg_status eg__npy_open(eg__npy *a, const eg__source *s, int64_t from, int64_t by
     char *header = NULL;
     *a = (eg__npy){0};
     eg_status st = read_prefix(&r, from);
-    if (!st && !(header = eg__malloc((size_t)r.size))) {
+    if (!st && !(header = eg__counted_alloc((size_t)r.size))) {
         st = eg__no_memory(s->op, r.size);
     }
     const int64_t whole = r.size, there = eg__min(r.size, s->size - r.base);
@@ -239,7 +240,7 @@ eg_status eg__npy_open(eg__npy *a, const eg__source *s, int64_t from, int64_t by
         a->element = EG__ELEMENTS;
     }
     st = st || r.left_out ? st : check_data(&r);
-    free(header);
+    eg__counted_free(header);
     return st;
 }
 
@@ -248,7 +249,7 @@ static eg_tensor *read_swapped(const eg__npy *a, const eg__source *s, const eg_s
 {
     const bool pairs = a->element == EG__C64 || a->element == EG__C128;
     const int64_t width = eg__element_bits(a->element) / (pairs ? 16 : 8), bytes = a->about.bytes;
-    char *turned = bytes <= s->size - a->data ? eg__malloc((size_t)bytes + 1) : NULL;
+    char *turned = bytes <= s->size - a->data ? eg__counted_alloc((size_t)bytes + 1) : NULL;
     const eg__source memory = {.op = s->op, .name = s->name, .data = turned, .fd = -1, .size = bytes};
     if (!turned) {
         return eg__no_memory(s->op, bytes), NULL;
@@ -258,7 +259,7 @@ static eg_tensor *read_swapped(const eg__npy *a, const eg__source *s, const eg_s
         eg__swap_bytes(turned, bytes / width, (size_t)width);
         t = eg__element_read(&memory, 0, a->element, shape);
     }
-    free(turned);
+    eg__counted_free(turned);
     return t;
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "lib/io/formats.h"
+#include "lib/core/counted.h"
 #include "lib/io/npy.h"
 #include "lib/io/npz.h"
 #include "lib/io/zip.h"
@@ -46,10 +47,10 @@ static eg_status read_member(const eg__source *s, const eg__zip_member *m, eg_te
     if (!is_array(m)) {
         return eg__lazy_left_out(map, m->name, no_array);
     }
-    void *data = eg__malloc((size_t)m->size + 1);
+    void *data = eg__counted_alloc((size_t)m->size + 1);
     eg_status st = data ? eg__zip_unpack(s, m, data) : eg__no_memory(s->op, m->size);
     st = st ? st : add_array(s, m, data, map);
-    free(data);
+    eg__counted_free(data);
     return st;
 }
 
@@ -131,7 +132,7 @@ static void close_all(void *user)
     opened *o = user;
     eg__zip_close(&o->zip);
     eg__backing_release(o->backing);
-    free(o->array);
+    eg__counted_free(o->array);
     free(o);
 }
 
@@ -140,12 +141,12 @@ static opened *open_arrays(eg__backing *b, const eg__lazy *how, const eg__zip *z
 {
     const size_t n = zip ? (size_t)zip->count : 1;
     opened *o = eg__malloc(sizeof *o);
-    array *a = eg__malloc(n * sizeof *a + 1);
+    array *a = eg__counted_alloc(n * sizeof *a + 1);
     eg__zip z = zip ? *zip : (eg__zip){0};
     if (!o || !a) {
         eg__no_memory(b->source.op, (int64_t)(n * sizeof *a));
         free(o);
-        free(a);
+        eg__counted_free(a);
         eg__zip_close(&z);
         eg__backing_release(b);
         return NULL;

@@ -1,6 +1,7 @@
 /* pickle.c - the machine that reads pickles: opcodes, and the stack they work on. Every byte makes at most one value,
  * and what copies several is counted. */
 #include "lib/io/pickle.h"
+#include "lib/core/counted.h"
 
 #include <stdlib.h>
 
@@ -18,7 +19,7 @@ static eg_status need(eg__pickle *p, int64_t n)
         return eg__pickle_bad(p, "the pickle ends within an opcode");
     }
     const int64_t more = eg__min(p->size, eg__max(p->at + n, eg__max(2 * p->loaded, FIRST_BYTES)));
-    char *s = eg__fail_injected() ? NULL : realloc(p->s, (size_t)more);
+    char *s = eg__counted_realloc(p->s, (size_t)p->loaded, (size_t)more);
     if (!s) {
         return eg__no_memory(p->source->op, more);
     }
@@ -47,7 +48,7 @@ static eg_status push(eg__pickle *p, uint32_t number)
     if (p->nstack == EG__PICKLE_MOST) {
         return eg__pickle_bad(p, "more than %d values on the stack", EG__PICKLE_MOST);
     }
-    if (p->nstack == p->cstack && !eg__grow(&p->stack, &p->cstack, sizeof *p->stack)) {
+    if (p->nstack == p->cstack && !eg__counted_grow(&p->stack, &p->cstack, sizeof *p->stack)) {
         return eg__no_memory(p->source->op, (int64_t)sizeof *p->stack);
     }
     p->stack[p->nstack++] = number;
@@ -178,7 +179,7 @@ static eg_status mark(eg__pickle *p, int unused)
     if (p->nmark == EG__PICKLE_MOST) {
         return eg__pickle_bad(p, "more than %d marks on the stack", EG__PICKLE_MOST);
     }
-    if (p->nmark == p->cmark && !eg__grow(&p->mark, &p->cmark, sizeof *p->mark)) {
+    if (p->nmark == p->cmark && !eg__counted_grow(&p->mark, &p->cmark, sizeof *p->mark)) {
         return eg__no_memory(p->source->op, (int64_t)sizeof *p->mark);
     }
     p->mark[p->nmark++] = p->nstack;
@@ -282,7 +283,7 @@ static eg_status put_at(eg__pickle *p, uint64_t i)
     }
     while (!st && i >= p->cmemo) {
         const uint32_t before = p->cmemo;
-        if (before >= EG__PICKLE_MOST || !eg__grow(&p->memo, &p->cmemo, sizeof *p->memo)) {
+        if (before >= EG__PICKLE_MOST || !eg__counted_grow(&p->memo, &p->cmemo, sizeof *p->memo)) {
             return eg__no_memory(p->source->op, (int64_t)sizeof *p->memo);
         }
         memset(p->memo + before, 0, (p->cmemo - before) * sizeof *p->memo);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "lib/io/pickle.h"
+#include "lib/core/counted.h"
 
 eg_status eg__pickle_takes(eg__pickle *p, int64_t bytes)
 {
@@ -14,7 +15,7 @@ eg_status eg__pickle_new(eg__pickle *p, eg__pickle_kind kind, uint32_t *number)
 {
     eg_status st = p->count == EG__PICKLE_MOST ? eg__pickle_bad(p, "more than %d values", EG__PICKLE_MOST)
                                                : eg__pickle_takes(p, (int64_t)sizeof *p->value);
-    if (!st && p->count == p->cvalue && !eg__grow(&p->value, &p->cvalue, sizeof *p->value)) {
+    if (!st && p->count == p->cvalue && !eg__counted_grow(&p->value, &p->cvalue, sizeof *p->value)) {
         st = eg__no_memory(p->source->op, (int64_t)sizeof *p->value);
     }
     if (!st) {
@@ -34,7 +35,7 @@ eg_status eg__pickle_add(eg__pickle *p, uint32_t to, const uint32_t *item, uint3
         if (st) {
             return st;
         }
-        uint32_t *grown = eg__fail_injected() ? NULL : realloc(v->item, room * sizeof *grown);
+        uint32_t *grown = eg__counted_realloc(v->item, v->count * sizeof *grown, room * sizeof *grown);
         if (!grown) {
             return eg__no_memory(p->source->op, (int64_t)(room * sizeof *grown));
         }
@@ -76,13 +77,13 @@ void eg__pickle_close(eg__pickle *p)
 {
     for (uint32_t i = 0; i < p->count; i++) {
         if (eg__pickle_holds(&p->value[i])) {
-            free(p->value[i].item);
+            eg__counted_free(p->value[i].item);
         }
     }
-    free(p->value);
-    free(p->stack);
-    free(p->mark);
-    free(p->memo);
-    free(p->s);
+    eg__counted_free(p->value);
+    eg__counted_free(p->stack);
+    eg__counted_free(p->mark);
+    eg__counted_free(p->memo);
+    eg__counted_free(p->s);
     *p = (eg__pickle){0};
 }

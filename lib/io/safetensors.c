@@ -1,6 +1,7 @@
 /* safetensors.c - named tensors in one file: 8 bytes of header length, a JSON header, the data
  * (huggingface.co/docs/safetensors). */
 #include "lib/io/safetensors.h"
+#include "lib/core/counted.h"
 
 #include <stdlib.h>
 
@@ -135,7 +136,7 @@ static eg_status read_tensor(reader *r)
     if (!plain(r)) {
         return BAD(r, "a name with a zero inside");
     }
-    if (r->count == r->capacity && !eg__grow(&r->entry, &r->capacity, sizeof *r->entry)) {
+    if (r->count == r->capacity && !eg__counted_grow(&r->entry, &r->capacity, sizeof *r->entry)) {
         return eg__no_memory(r->source->op, (int64_t)sizeof *r->entry);
     }
     header_entry *e = &r->entry[r->count];
@@ -222,7 +223,7 @@ static int by_place(const void *a, const void *b)
 /* The data of all tensors, side by side, must be all there is. */
 static eg_status check_places(const reader *r, int64_t data_size)
 {
-    header_entry **order = eg__malloc(r->count * sizeof *order);
+    header_entry **order = eg__counted_alloc(r->count * sizeof *order);
     if (!order) {
         return eg__no_memory(r->source->op, (int64_t)(r->count * sizeof *order));
     }
@@ -244,7 +245,7 @@ static eg_status check_places(const reader *r, int64_t data_size)
                                 (long long)e->end, (long long)data_size);
         }
     }
-    free(order);
+    eg__counted_free(order);
     if (!st && at != data_size) {
         st = eg__source_bad(r->source, r->source->size - (data_size - at), "%lld bytes belong to no tensor",
                             (long long)(data_size - at));
@@ -275,7 +276,7 @@ static eg_status read_all_of_header(reader *r, char **header)
 {
     int64_t size = 0;
     eg_status st = eg__safetensors_length(r->source, &size);
-    if (!st && !(*header = eg__malloc((size_t)size))) {
+    if (!st && !(*header = eg__counted_alloc((size_t)size))) {
         st = eg__no_memory(r->source->op, size);
     }
     st = st ? st : eg__source_read(r->source, LENGTH_BYTES, *header, size);
@@ -318,8 +319,8 @@ eg_tensors *eg__safetensors_read(eg__source *s)
     char *header = NULL;
     eg_status st = r.map ? read_all_of_header(&r, &header) : eg__why();
     st = st ? st : read_data(&r);
-    free(r.entry);
-    free(header);
+    eg__counted_free(r.entry);
+    eg__counted_free(header);
     if (st) {
         eg_tensors_free(r.map);
         return NULL;
@@ -377,7 +378,7 @@ static void close_all(void *user)
 {
     opened *o = user;
     eg__backing_release(o->backing);
-    free(o->entry);
+    eg__counted_free(o->entry);
     free(o);
 }
 
@@ -397,9 +398,9 @@ static eg_tensors *open_lazily(eg__backing *b)
         st = eg__lazy_promise(r.map, r.entry[i].name, &r.entry[i].about, i);
         st = st == EG_EINDEX ? twice(&r, &r.entry[i]) : st;
     }
-    free(header);
+    eg__counted_free(header);
     if (!r.map) {
-        free(r.entry);
+        eg__counted_free(r.entry);
         return NULL;
     }
     o->entry = r.entry;

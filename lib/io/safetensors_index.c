@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "lib/io/formats.h"
+#include "lib/core/counted.h"
 #include "lib/io/json.h"
 #include "lib/io/safetensors.h"
 
@@ -43,8 +44,8 @@ static void close_all(void *user)
         eg_tensors_free(r->shards[i].map);
         free(r->shards[i].name);
     }
-    free(r->shards);
-    free(r->places);
+    eg__counted_free(r->shards);
+    eg__counted_free(r->places);
     eg__backing_release(r->backing);
     free(r);
 }
@@ -81,7 +82,7 @@ static eg_status find_shard(reader *r, const eg__json *j, uint32_t *which)
         return bad(r, j, "no name for a file beside this one, or more than 99999 of them");
     }
     char *path = beside(s->name, name), *copy = beside("", name);
-    if (!path || !copy || (r->count == r->capacity && !eg__grow(&r->shards, &r->capacity, sizeof *r->shards))) {
+    if (!path || !copy || (r->count == r->capacity && !eg__counted_grow(&r->shards, &r->capacity, sizeof *r->shards))) {
         free(path);
         free(copy);
         return eg__no_memory(s->op, (int64_t)strlen(s->name));
@@ -103,7 +104,7 @@ static eg_status promise(reader *r, eg_tensors *map, const eg__json *j, const ch
     if (at.number < 0) {
         return bad(r, j, "the file has no such tensor");
     }
-    if (r->nplaces == r->cplaces && !eg__grow(&r->places, &r->cplaces, sizeof *r->places)) {
+    if (r->nplaces == r->cplaces && !eg__counted_grow(&r->places, &r->cplaces, sizeof *r->places)) {
         return eg__no_memory(r->backing->source.op, (int64_t)sizeof *r->places);
     }
     r->places[r->nplaces] = at;
@@ -175,7 +176,7 @@ static eg_tensors *open_index(eg__backing *b)
     static const eg__lazy how = {"safetensors-index", read_one, close_all};
     const eg__source *s = &b->source;
     reader *r = s->size <= MOST_INDEX ? eg__malloc(sizeof *r) : NULL;
-    char *text = r ? eg__malloc((size_t)s->size + 1) : NULL;
+    char *text = r ? eg__counted_alloc((size_t)s->size + 1) : NULL;
     if (!text) {
         (void)(s->size <= MOST_INDEX ? eg__no_memory(s->op, s->size)
                                      : eg__source_bad(s, 0, "an index has at most %d bytes", MOST_INDEX));
@@ -192,7 +193,7 @@ static eg_tensors *open_index(eg__backing *b)
         st = read_index(r, map, &j);
         st = st ? st : copy_texts(r, map);
     }
-    free(text);
+    eg__counted_free(text);
     if (st) {
         eg_tensors_free(map);
         return NULL;

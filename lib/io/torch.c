@@ -1,5 +1,6 @@
 /* torch.c - files of PyTorch's torch.save: a zip archive of a pickle and of one member per storage. */
 #include "lib/io/torch.h"
+#include "lib/core/counted.h"
 
 #include <stdlib.h>
 
@@ -69,12 +70,12 @@ static void close_all(void *user)
     for (int64_t i = 0; t->unpacked && i < t->zip.count; i++) {
         eg__backing_release(t->unpacked[i]);
     }
-    free(t->unpacked);
+    eg__counted_free(t->unpacked);
     eg__zip_close(&t->zip);
     eg__backing_release(t->backing);
-    free(t->storage);
-    free(t->tensor);
-    free(t->why);
+    eg__counted_free(t->storage);
+    eg__counted_free(t->tensor);
+    eg__counted_free(t->why);
     free(t);
 }
 
@@ -124,7 +125,7 @@ static eg_status check_archive(const eg__torch *t, const eg__zip_member *pickle)
 static eg_status make_room(eg__torch *t)
 {
     const size_t bytes = (size_t)t->zip.count * sizeof *t->unpacked;
-    t->unpacked = eg__malloc(bytes);
+    t->unpacked = eg__counted_alloc(bytes);
     if (!t->unpacked) {
         return eg__no_memory(t->backing->source.op, (int64_t)bytes);
     }
@@ -186,14 +187,14 @@ static eg_status read_archive(eg__torch *t, eg_tensors *map)
         return st ? st : read_pickle(t, map, m, s, m->at);
     }
     st = eg__source_unpacks(s, m->at, "the pickle has", m->size);
-    char *bytes = st ? NULL : eg__malloc((size_t)m->size + 1);
+    char *bytes = st ? NULL : eg__counted_alloc((size_t)m->size + 1);
     if (!st && !bytes) {
         st = eg__no_memory(s->op, m->size);
     }
     st = st ? st : eg__zip_unpack(s, m, bytes);
     const eg__source unpacked_pickle = {.op = s->op, .name = s->name, .data = bytes, .fd = -1, .size = m->size};
     st = st ? st : read_pickle(t, map, m, &unpacked_pickle, 0);
-    free(bytes);
+    eg__counted_free(bytes);
     return st;
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "lib/io/formats.h"
+#include "lib/core/counted.h"
 #include "lib/io/torch.h"
 
 enum { VERSION = 1001, COUNT_BYTES = 8, FRAME = 9 };
@@ -80,7 +81,7 @@ static int by_key(const void *a, const void *b)
 
 static keyed *sort_keys(const eg__torch *t, const eg__pickle *p)
 {
-    keyed *k = eg__malloc(t->nstorages * sizeof *k + 1);
+    keyed *k = eg__counted_alloc(t->nstorages * sizeof *k + 1);
     for (uint32_t i = 0; k && i < t->nstorages; i++) {
         const eg__pickle_value *v = &p->value[t->storage[i].key];
         k[i] = (keyed){p->s + v->text, v->count, i};
@@ -148,7 +149,7 @@ static eg_status place_storages(eg__torch *t, const eg__pickle *p, int64_t at)
         }
     }
     eg__pickle_close(&list);
-    free(all);
+    eg__counted_free(all);
     return st;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "lib/io/torch.h"
+#include "lib/core/counted.h"
 
 typedef enum what {
     STORAGE,
@@ -75,7 +76,7 @@ static eg_status opaque(eg__pickle *p, uint32_t *result, const char *format, ...
 {
     eg__torch *t = p->world->user;
     eg_status st = eg__pickle_takes(p, (int64_t)sizeof *t->why);
-    if (!st && t->nwhy == t->cwhy && !eg__grow(&t->why, &t->cwhy, sizeof *t->why)) {
+    if (!st && t->nwhy == t->cwhy && !eg__counted_grow(&t->why, &t->cwhy, sizeof *t->why)) {
         st = eg__no_memory(p->source->op, (int64_t)sizeof *t->why);
     }
     if (st) {
@@ -133,7 +134,7 @@ static eg_status storage(eg__pickle *p, uint32_t id, uint32_t *result)
         return eg__pickle_bad(p, "a storage of %lld elements", (long long)count->integer);
     }
     eg_status st = eg__pickle_takes(p, (int64_t)sizeof *t->storage);
-    if (!st && t->nstorages == t->cstorages && !eg__grow(&t->storage, &t->cstorages, sizeof *t->storage)) {
+    if (!st && t->nstorages == t->cstorages && !eg__counted_grow(&t->storage, &t->cstorages, sizeof *t->storage)) {
         st = eg__no_memory(p->source->op, (int64_t)sizeof *t->storage);
     }
     if (!st) {
@@ -228,7 +229,7 @@ static eg_status tensor(eg__pickle *p, uint32_t arguments, bool of_dtype, uint32
     }
     eg_status st = check_place(p, &x, storage);
     st = st ? st : eg__pickle_takes(p, (int64_t)sizeof x);
-    if (!st && t->ntensors == t->ctensors && !eg__grow(&t->tensor, &t->ctensors, sizeof x)) {
+    if (!st && t->ntensors == t->ctensors && !eg__counted_grow(&t->tensor, &t->ctensors, sizeof x)) {
         st = eg__no_memory(p->source->op, (int64_t)sizeof x);
     }
     if (!st) {

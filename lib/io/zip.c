@@ -1,5 +1,6 @@
 /* zip.c - see zip.h. */
 #include "lib/io/zip.h"
+#include "lib/core/counted.h"
 
 #include <stdlib.h>
 
@@ -291,17 +292,17 @@ eg_status eg__zip_open(eg__zip *zip, const eg__source *s)
         return st;
     }
     const size_t count = (size_t)d.count;
-    uint8_t *bytes = eg__malloc(d.bytes + 1);
-    zip->member = eg__malloc(count * sizeof *zip->member + 1);
-    zip->by_name = eg__malloc(count * sizeof *zip->by_name + 1);
-    zip->names = eg__malloc(d.bytes + 1);
+    uint8_t *bytes = eg__counted_alloc(d.bytes + 1);
+    zip->member = eg__counted_alloc(count * sizeof *zip->member + 1);
+    zip->by_name = eg__counted_alloc(count * sizeof *zip->by_name + 1);
+    zip->names = eg__counted_alloc(d.bytes + 1);
     if (!bytes || !zip->member || !zip->by_name || !zip->names) {
         st = eg__no_memory(s->op, (int64_t)(d.bytes * 2 + count * sizeof *zip->member));
     }
     st = st ? st : eg__source_read(s, (int64_t)d.at, bytes, (int64_t)d.bytes);
     st = st ? st : read_entries(s, &d, bytes, zip);
     st = st ? st : check_all(s, zip);
-    free(bytes);
+    eg__counted_free(bytes);
     if (st) {
         eg__zip_close(zip);
     }
@@ -310,9 +311,9 @@ eg_status eg__zip_open(eg__zip *zip, const eg__source *s)
 
 void eg__zip_close(eg__zip *zip)
 {
-    free(zip->member);
-    free(zip->by_name);
-    free(zip->names);
+    eg__counted_free(zip->member);
+    eg__counted_free(zip->by_name);
+    eg__counted_free(zip->names);
     *zip = (eg__zip){0};
 }
 
