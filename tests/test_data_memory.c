@@ -233,3 +233,48 @@ EGT(text_without_memory)
     sweep(vocabulary);
     sweep(rows);
 }
+
+/* ---- the limit ------------------------------------------------------------------------------------- */
+
+enum { LARGE = 24 << 20, LITTLE = 8 << 20 };
+
+/* Files whose readers need a buffer of some 24 MiB, by what they say of themselves. */
+static void write_large(const char *path, const char *begin, size_t n, char with)
+{
+    char *all = malloc(LARGE);
+    memset(all, with, LARGE);
+    memcpy(all, begin, n);
+    egt_write(path, all, LARGE);
+    free(all);
+}
+
+EGT(buffers_count_towards_the_memory_limit)
+{
+    static const char magic[] = "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.\x80\x02M\xe9\x03."
+                                "\x80\x02}\x8c\x0dlittle_endian\x88s.\x80\x02X\0\0\x70\1";
+    const uint64_t header = LARGE - 8;
+    char safetensors[16] = {0};
+    memcpy(safetensors, &header, 8);
+    memcpy(safetensors + 8, "{\"a\":\"", 6);
+    write_large(egt_path("a.bmp"), "BM", 2, 0);
+    write_large(egt_path("a.arpa"), "\\data\\\n", 7, '\n');
+    write_large(egt_path("a.pt"), magic, sizeof magic - 1, 'x');
+    write_large(egt_path("a.safetensors"), safetensors, 14, 'x');
+    write_large(egt_path("a.csv"), "1,", 2, 'x');
+    static const eg_column column = {NULL, 0, EG_U8, 0, 0, 0};
+    eg_memory_trim();
+    EGT_OK(eg_memory_limit(eg_memory_stats().reserved_bytes + LITTLE));
+    EGT_REFUSED(eg_image_load(egt_path("a.bmp"), .other_formats = true), EG_ENOMEM, "");
+    EGT_REFUSED(eg_ngram_load(egt_path("a.arpa")), EG_ENOMEM, "");
+    EGT_REFUSED(eg_tensors_open(egt_path("a.pt")), EG_ENOMEM, "");
+    EGT_REFUSED(eg_tensors_open(egt_path("a.safetensors")), EG_ENOMEM, "");
+    eg_dataset *d = eg_csv_new(egt_path("a.csv"), &column, 1);
+    walk(d);
+    EGT_EQ(eg_dataset_status(d), EG_ENOMEM);
+    eg_dataset_free(d);
+    eg_clear_error();
+    EGT_OK(eg_memory_limit(0));
+    eg_image_load(egt_path("a.bmp"), .other_formats = true);
+    EGT_CHECK(egt_said(EG_EFORMAT, ""));
+    eg_clear_error();
+}

@@ -2,12 +2,16 @@
  * are the same on every run with the same --seed=N (default 1); --mutations=N of each file (default 3000). With clang
  * the targets also build alone: clang -fsanitize=fuzzer,address,undefined -I. -Iinclude tests/fuzz/npy.c
  * build/libegret.a -lm */
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE
 #include <dirent.h>
+#include <malloc.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "tests/fuzz/fuzz.h"
 
@@ -53,6 +57,115 @@ static size_t mutate(uint8_t *p, size_t n)
     return n;
 }
 
+/* ---- what an input takes ---------------------------------------------------------------------- */
+
+/* Readers of untrusted files, and the bounds that SECURITY.md states of them, for the limits that the targets set. */
+static const fuzz_bound bounds[] = {
+#include "tests/fuzz/bounds.def"
+};
+
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+enum { MEASURED = 1 };
+
+static atomic_size_t live, peak;
+
+#define SEEN __attribute__((visibility("default")))
+
+/* glibc's own, under the names that stay when a program has its own. */
+void *__libc_malloc(size_t n);
+void *__libc_calloc(size_t n, size_t size);
+void *__libc_realloc(void *p, size_t n);
+void *__libc_memalign(size_t alignment, size_t n);
+void __libc_free(void *p);
+
+static void *took(void *p)
+{
+    size_t now = p ? atomic_fetch_add(&live, malloc_usable_size(p)) + malloc_usable_size(p) : 0,
+           most = atomic_load(&peak);
+    while (now > most && !atomic_compare_exchange_weak(&peak, &most, now)) {
+    }
+    return p;
+}
+
+static void gave(void *p)
+{
+    atomic_fetch_sub(&live, p ? malloc_usable_size(p) : 0);
+}
+
+SEEN void *malloc(size_t n)
+{
+    return took(__libc_malloc(n));
+}
+
+SEEN void *calloc(size_t n, size_t size)
+{
+    return took(__libc_calloc(n, size));
+}
+
+SEEN void *aligned_alloc(size_t alignment, size_t n)
+{
+    return took(__libc_memalign(alignment, n));
+}
+
+SEEN void *realloc(void *p, size_t n)
+{
+    size_t had = p ? malloc_usable_size(p) : 0;
+    void *q = __libc_realloc(p, n);
+    atomic_fetch_sub(&live, q || !n ? had : 0);
+    return took(q);
+}
+
+SEEN void free(void *p)
+{
+    gave(p);
+    __libc_free(p);
+}
+#else
+enum { MEASURED = 0 };
+static atomic_size_t live, peak;
+#endif
+
+static const fuzz_bound *bound;
+static size_t most_bytes, most_bytes_of;
+static double most_seconds;
+
+static void find_bound(const char *program)
+{
+    for (size_t i = 0; MEASURED && i < sizeof bounds / sizeof *bounds; i++) {
+        const size_t n = strlen(program), m = strlen(bounds[i].target);
+        bound = n >= m && !strcmp(program + n - m, bounds[i].target) ? &bounds[i] : bound;
+    }
+}
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* One input; ends the program where it takes more than it may. */
+static void run(const uint8_t *data, size_t n)
+{
+    const size_t before = atomic_load(&live);
+    const double begun = seconds();
+    atomic_store(&peak, before);
+    LLVMFuzzerTestOneInput(data, n);
+    const size_t bytes = atomic_load(&peak) - before;
+    const double took_seconds = seconds() - begun;
+    if (bytes > most_bytes) {
+        most_bytes = bytes;
+        most_bytes_of = n;
+    }
+    most_seconds = took_seconds > most_seconds ? took_seconds : most_seconds;
+    if (bound && (bytes > bound->bytes + bound->bytes_per_byte * n ||
+                  took_seconds > bound->seconds + bound->seconds_per_byte * (double)n)) {
+        fprintf(stderr, "%zu bytes of input took %zu bytes of memory and %.3f s, more than tests/fuzz/bounds.def has\n",
+                n, bytes, took_seconds);
+        abort();
+    }
+}
+
 static int replay(const char *path)
 {
     static uint8_t seed[MOST], work[MOST];
@@ -63,7 +176,12 @@ static int replay(const char *path)
     }
     size_t n = fread(seed, 1, MOST, f);
     fclose(f);
-    LLVMFuzzerTestOneInput(seed, n);
+    static bool warm; /* what the library keeps from its first call on is no input's */
+    if (!warm) {
+        warm = true;
+        LLVMFuzzerTestOneInput(seed, n);
+    }
+    run(seed, n);
     for (int i = 0; i < mutations; i++) {
         memcpy(work, seed, n);
         size_t m = mutate(work, n);
@@ -73,7 +191,7 @@ static int replay(const char *path)
             return 1;
         }
         memcpy(exact, work, m);
-        LLVMFuzzerTestOneInput(exact, m);
+        run(exact, m);
         free(exact);
     }
     return 0;
@@ -82,6 +200,8 @@ static int replay(const char *path)
 int main(int argc, char **argv)
 {
     int files = 0;
+    setenv("EG_DEBUG", "nocache", 1); /* tensors are measured too */
+    find_bound(argv[0]);
     for (int i = 1; i < argc; i++) {
         if (!strncmp(argv[i], "--seed=", 7)) {
             state = strtoull(argv[i] + 7, NULL, 10);
@@ -105,6 +225,10 @@ int main(int argc, char **argv)
         if (d) {
             closedir(d);
         }
+    }
+    if (MEASURED) {
+        printf("at most %zu bytes of memory, for an input of %zu bytes, and %.3f s\n", most_bytes, most_bytes_of,
+               most_seconds);
     }
     printf("%d files and %d mutations of each\n%d passed, 0 failed, 0 skipped\n", files, mutations, files);
     return files ? 0 : 2;
