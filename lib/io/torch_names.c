@@ -116,7 +116,7 @@ static eg_status lengthen(walk *w, const eg__pickle_value *key, uint32_t number,
     } else if (b.n > MOST_NAME - w->length) {
         st = BAD(w, "a name of more than %d bytes, \"%.60s...\"", MOST_NAME, w->name);
     } else {
-        memcpy(w->name + w->length, b.s, b.n);
+        memcpy(w->name + w->length, b.n ? b.s : "", b.n); /* an empty key has no buffer */
         w->length += b.n;
         w->name[w->length] = 0;
     }
