@@ -103,6 +103,7 @@ static bool put(int fd, const void *from, size_t bytes)
 void eg__dnn_file_write(const eg__dnn_file *f, const eg__dnn_plan *plan)
 {
     static _Atomic unsigned count;
+    static atomic_bool reported; /* once per process */
     char path[sizeof f->path + 64];
     int64_t bytes;
     char *text = eg__dnn_plan_text(plan, &bytes);
@@ -112,12 +113,14 @@ void eg__dnn_file_write(const eg__dnn_file *f, const eg__dnn_plan *plan)
     snprintf(path, sizeof path, "%s.%ld.%u", f->path, (long)getpid(), atomic_fetch_add(&count, 1));
     const uint64_t sum = sum_of(BASIS, text, (size_t)bytes);
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    if (fd >= 0) {
-        bool whole =
-            put(fd, f->head, f->bytes) && put(fd, &sum, sizeof sum) && put(fd, text, (size_t)bytes) && !fsync(fd);
-        if (close(fd) || !whole || rename(path, f->path)) {
-            unlink(path);
-        }
+    bool whole = fd >= 0 && put(fd, f->head, f->bytes) && put(fd, &sum, sizeof sum) && put(fd, text, (size_t)bytes) &&
+                 !fsync(fd);
+    whole = fd >= 0 && !close(fd) && whole && !rename(path, f->path);
+    if (fd >= 0 && !whole) {
+        unlink(path);
+    }
+    if (!whole && !atomic_exchange(&reported, true)) {
+        eg__log_words(EG__DEBUG_ENV, "EGRET_PLAN_CACHE", "no plan can be written into this folder");
     }
     free(text);
 }

@@ -200,10 +200,21 @@ static bool capturing(const eg__call *c)
     return cudaStreamIsCapturing(eg__stream_of(c), &status) || status != cudaStreamCaptureStatusNone;
 }
 
+/* Whether EGRET_RNN chooses cuDNN. Another value is reported once per process. */
+static bool is_chosen(const char *asked)
+{
+    static atomic_bool reported;
+    const bool chosen = !strcmp(asked, "cudnn");
+    if (!chosen && *asked && !atomic_exchange(&reported, true)) {
+        eg__log_words(EG__DEBUG_ENV, "EGRET_RNN", "its value is ignored, expected \"cudnn\"");
+    }
+    return chosen;
+}
+
 int64_t eg__dnn_rnn_reserve(const eg__call *c)
 {
     const char *asked = eg__getenv("EGRET_RNN");
-    if (likely(!asked || strcmp(asked, "cudnn"))) {
+    if (likely(!asked || !is_chosen(asked))) {
         return 0;
     }
     net n = net_of(c, c->op->id == EG__ID_lstm ? 4 : 3);
