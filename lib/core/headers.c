@@ -15,10 +15,11 @@
 #include "lib/core/tensor.h"
 
 #ifdef EG_TINY_LIMITS
-enum { SLAB_BYTES = 4096, SLABS = 2 };
+enum { SLAB_BYTES = 4096 };
 #else
-enum { SLAB_BYTES = 16384, SLABS = 64 };
+enum { SLAB_BYTES = 16384 };
 #endif
+enum { SLABS = 64 };
 
 /* A free header. The first of a batch links to the next batch. These fields replace storage, offset and n. */
 typedef struct free_header {
@@ -103,7 +104,7 @@ static region *new_region(void)
         free(r);
         return NULL;
     }
-    *r = (region){pool.regions, memory, SLABS == 64 ? UINT64_MAX : (UINT64_C(1) << SLABS % 64) - 1};
+    *r = (region){pool.regions, memory, UINT64_MAX};
     return pool.regions = r;
 }
 
