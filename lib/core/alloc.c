@@ -380,18 +380,6 @@ void *eg__counted_realloc(void *p, size_t had, size_t bytes)
     return q;
 }
 
-bool eg__counted_grow(void *array, uint32_t *capacity, size_t element)
-{
-    void **p = array;
-    const uint32_t had = *capacity, c = had ? 2 * had : EG__START_CAPACITY;
-    void *q = eg__counted_realloc(*p, had * element, c * element);
-    if (q) {
-        *p = q;
-        *capacity = c;
-    }
-    return q != NULL;
-}
-
 void eg__counted_free(void *p)
 {
     if (p) {
@@ -403,17 +391,12 @@ bool eg__counted_grow(void *array, uint32_t *capacity, size_t element)
 {
     void **p = array;
     const uint32_t more = *capacity ? 2 * *capacity : EG__START_CAPACITY;
-    void *grown = more > *capacity ? eg__counted_alloc(more * element) : NULL;
-    if (!grown) {
-        return false;
+    void *grown = more > *capacity ? eg__counted_realloc(*p, *capacity * element, more * element) : NULL;
+    if (grown) {
+        *p = grown;
+        *capacity = more;
     }
-    if (*capacity) {
-        memcpy(grown, *p, *capacity * element);
-    }
-    eg__counted_free(*p);
-    *p = grown;
-    *capacity = more;
-    return true;
+    return grown != NULL;
 }
 
 static void *large_or_placed(eg__placer *placer, size_t bytes, uint16_t *cls)

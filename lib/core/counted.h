@@ -10,8 +10,6 @@
 void *eg__counted_alloc(size_t bytes);
 /* A block of `had` bytes, of which there may be none, as one of `bytes`; NULL: out of memory, and nothing changed. */
 void *eg__counted_realloc(void *p, size_t had, size_t bytes);
-/* Doubles an array as eg__grow does. */
-bool eg__counted_grow(void *array, uint32_t *capacity, size_t element);
 /* NULL is fine. */
 void eg__counted_free(void *p);
 /* Doubles the room of an array of such memory; false: out of memory, nothing changed. */
