@@ -12,7 +12,7 @@
  * optimizers change them; single numbers of formulas (all without an axis; factors, exponents and limits of one
  * element), the statistics of batch norm, initial states of recurrent layers, scales of quantization and integers are
  * buffers. What depends on no input and no parameter is computed once, when the model is read, unless it is large:
- * beside 4 Mi numbers no more than 4 numbers for each byte of the model's tensors; what is left is computed at each
+ * beside 4 Mi numbers no more than 8 numbers for each byte of the model's tensors; what is left is computed at each
  * run.
  *
  * Operators run one after the other, as if written by hand: shapes are what they are, If, Loop and Scan look at the

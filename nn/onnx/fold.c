@@ -14,7 +14,7 @@
 enum {
     ALWAYS = 1 << 20,   /* so many numbers may come of few */
     TOTAL = 1 << 22,    /* numbers that all nodes together take and give, and */
-    PER_BYTE = 4,       /* so many for each byte of the model's tensors */
+    PER_BYTE = 8,       /* so many for each byte of the model's tensors */
     PRODUCTS = 1 << 28, /* multiplications of one product */
 };
 
