@@ -1,6 +1,7 @@
 /* onnx.c - the tensors of ONNX models (onnx.proto of github.com/onnx/onnx), and files of one tensor. */
 #include <stdlib.h>
 
+#include "lib/core/counted.h"
 #include "lib/io/formats.h"
 #include "lib/io/onnx.h"
 
@@ -122,7 +123,7 @@ static eg_status add_tensor(reader *r, eg__wire message, const char *path, const
     if (n >= (int)sizeof full) {
         return bad(r, &message, "a name of more than 511 bytes");
     }
-    if (r->count == r->capacity && !eg__grow(&r->entries, &r->capacity, sizeof *r->entries)) {
+    if (r->count == r->capacity && !eg__counted_grow(&r->entries, &r->capacity, sizeof *r->entries)) {
         return eg__no_memory(r->backing->source.op, (int64_t)sizeof *r->entries);
     }
     r->entries[r->count] = e;
@@ -282,7 +283,7 @@ static eg_tensor *read_numbers(const reader *r, const entry *e)
     if (bytes / 16 > (int64_t)eg__wire_size(&e->message)) {
         return bad(r, &e->message, "a tensor has fewer numbers than its shape"), NULL;
     }
-    uint8_t *raw = eg__malloc((size_t)bytes + 1);
+    uint8_t *raw = eg__counted_alloc((size_t)bytes + 1);
     if (!raw) {
         return eg__no_memory(r->backing->source.op, bytes), NULL;
     }
@@ -292,7 +293,7 @@ static eg_tensor *read_numbers(const reader *r, const entry *e)
     eg_status st = gather_numbers(r, e, raw, bytes);
     st = st ? st : eg__source_memory(&s, r->backing->source.op, raw, (size_t)bytes);
     eg_tensor *t = st ? NULL : eg__element_read(&s, 0, e->element, &e->shape);
-    free(raw);
+    eg__counted_free(raw);
     return t;
 }
 
@@ -310,7 +311,7 @@ static eg__backing *find_beside(reader *r, const eg__wire *name)
     const size_t folder = slash ? (size_t)(slash - s->name) + 1 : 0;
     char *path = eg__malloc(folder + n + 1), *copy = eg__malloc(n + 1);
     eg__backing *b = NULL;
-    if (!path || !copy || (r->nfiles == r->cfiles && !eg__grow(&r->files, &r->cfiles, sizeof *r->files))) {
+    if (!path || !copy || (r->nfiles == r->cfiles && !eg__counted_grow(&r->files, &r->cfiles, sizeof *r->files))) {
         eg__no_memory(s->op, (int64_t)(folder + n));
     } else {
         memcpy(path, s->name, folder);
@@ -410,8 +411,8 @@ static void close_all(void *user)
         eg__backing_release(r->files[i].backing);
         free(r->files[i].name);
     }
-    free(r->files);
-    free(r->entries);
+    eg__counted_free(r->files);
+    eg__counted_free(r->entries);
     eg__backing_release(r->backing);
     free(r);
 }
