@@ -264,3 +264,23 @@ EGT(a_large_block_gets_the_memory_of_free_headers)
     EGT_OK(eg_memory_limit(most + MIB));
     EGT_CHECK(eg_zeros(EG_SHAPE(most - before), EG_U8));
 }
+
+EGT(a_reader_gets_the_memory_of_free_tensors)
+{
+    enum { NUMBERS = 200000 };
+    char *text = malloc(2 * NUMBERS + 2);
+    for (int i = 0; i < NUMBERS; i++) {
+        memcpy(text + 2 * i, i ? ",1" : "[1", 2);
+    }
+    text[2 * NUMBERS] = ']';
+    eg_memory_trim();
+    EG_SCOPE {
+        EGT_CHECK(eg_zeros(EG_SHAPE(128 * MIB), EG_U8));
+    }
+    EGT_OK(eg_memory_limit(eg_memory_stats().reserved_bytes + MIB));
+    eg_json *list = eg_json_parse(text, 2 * NUMBERS + 1);
+    free(text);
+    EGT_CHECK(list);
+    EGT_EQ(eg_json_count(list), NUMBERS);
+    eg_json_free(list);
+}

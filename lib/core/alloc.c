@@ -367,7 +367,15 @@ static void system_free(void *block)
 
 void *eg__counted_alloc(size_t bytes)
 {
-    return injected() || bytes > (size_t)INT64_MAX / 2 ? NULL : system_alloc(bytes ? bytes : 1);
+    if (injected() || bytes > (size_t)INT64_MAX / 2) {
+        return NULL;
+    }
+    void *p = system_alloc(bytes ? bytes : 1);
+    if (!p) {
+        eg_memory_trim();
+        p = system_alloc(bytes ? bytes : 1);
+    }
+    return p;
 }
 
 void *eg__counted_realloc(void *p, size_t had, size_t bytes)
