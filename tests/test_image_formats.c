@@ -225,6 +225,23 @@ EGT(bmp_that_is_cut)
     EGT_CHECK(DECODE(bmp, sizeof bmp - 3, .allow_truncated = true));
 }
 
+EGT(bmp_palettes)
+{
+    uint8_t bmp[70] = {'B', 'M', 70, 0, 0, 0, 0, 0, 0, 0, 62, 0, 0, 0, 40, 0, 0, 0, 5, 0, 0, 0, 1, 0, 0, 0, 1, 0, 8};
+    memcpy(bmp + 54, ((uint8_t[]){1, 2, 3, 0, 4, 5, 6, 0, 0, 1, 1, 0, 1}), 13);
+    eg_tensor *t = DECODE(bmp, 70);
+    egt_need(t, "stb");
+    static const int want[] = {3, 6, 6, 3, 6, 2, 5, 5, 2, 5, 1, 4, 4, 1, 4};
+    check_values(t, 3, want);
+    bmp[66] = 2; /* a third color of two */
+    EGT_REFUSED(DECODE(bmp, 70), EG_EFORMAT, "palette lacks");
+    EGT_REFUSED(DECODE(bmp, 70, .allow_truncated = true), EG_EFORMAT, "palette lacks");
+    bmp[28] = 1; /* a bit for each pixel: 10110 */
+    bmp[62] = 0xb0;
+    static const int bits[] = {6, 3, 6, 6, 3, 5, 2, 5, 5, 2, 4, 1, 4, 4, 1};
+    check_values(DECODE(bmp, 66), 3, bits);
+}
+
 /* ---- orientation of PNG ----------------------------------------------------------------------- */
 
 static uint32_t crc(const uint8_t *p, size_t n)

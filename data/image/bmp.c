@@ -58,6 +58,34 @@ static eg_status cut(const eg__image_job *job)
     return eg__image_bad(job, "BMP: the file ends too early");
 }
 
+static int64_t word(const eg__image_job *job, int64_t at, int bytes)
+{
+    int64_t v = 0;
+    for (int i = bytes; i-- > 0;) {
+        v = v << 8 | (at + i < job->bytes ? job->data[at + i] : 0);
+    }
+    return v;
+}
+
+/* Whether all indices are of the palette, after whose end stb_image reads colors that nobody wrote. */
+static bool has_all_colors(const eg__image_job *job)
+{
+    const int64_t pixels = word(job, 10, 4), header = word(job, 14, 4), bits = word(job, header == 12 ? 24 : 28, 2);
+    const int64_t colors = (pixels - 14 - header) / (header == 12 ? 3 : 4), stride = (job->width * bits + 31) / 32 * 4;
+    if (bits > 8 || bits < 1 || colors >= 1 << bits) {
+        return true;
+    }
+    for (int64_t y = 0; y < job->height; y++) {
+        for (int64_t x = 0; x < job->width; x++) {
+            const int64_t first = x * bits % 8, byte = word(job, pixels + y * stride + x * bits / 8, 1);
+            if ((byte >> (8 - bits - first) & ((1 << bits) - 1)) >= colors) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 eg_status eg__bmp_decode(eg__image_job *job)
 {
     int width, height, found;
@@ -75,6 +103,9 @@ eg_status eg__bmp_decode(eg__image_job *job)
     eg_status st = eg__image_fits(job, 8);
     if (st || job->only_size) {
         return st;
+    }
+    if (!has_all_colors(job)) {
+        return eg__image_bad(job, "BMP: a pixel has a color that the palette lacks");
     }
     int channels = job->o.channels ? job->o.channels : found == 2 ? 4 : found;
     int asked = channels == 1 && found >= 3 ? 3 : channels;
