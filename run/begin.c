@@ -126,14 +126,16 @@ static void name_device(eg_run *run)
     }
 }
 
-/* What --smoke makes smaller, unless it was said. */
+/* What --smoke makes smaller: batches and, unless they were given, steps; of given ones there are ten times as many at
+ * most. */
 static void settle(eg_run *run)
 {
     const eg_run_options *o = &run->options;
     eg_run_settings *s = &run->settings;
     name_device(run);
     if (s->smoke) {
-        s->steps = s->steps ? s->steps : o->smoke_steps ? o->smoke_steps : 20;
+        int64_t usual = o->smoke_steps ? o->smoke_steps : 20;
+        s->steps = !s->steps ? usual : s->steps < 10 * usual ? s->steps : 10 * usual;
         s->batch = o->smoke_batch && s->batch > o->smoke_batch ? o->smoke_batch : s->batch;
         s->save_every = s->save_every < 5 ? s->save_every : 5;
     }

@@ -407,6 +407,17 @@ EGT(devices_have_other_names)
     EGT_CHECK(t.status == 1 && strstr(t.err, "--device is cpu, cuda or cuda:N, not 'GPUS'"));
 }
 
+EGT(smoke_limits_steps)
+{
+    trial t = {.work = name_settings};
+    RUN(&t, "--smoke", "--steps", "1000000");
+    EGT_CHECK(strstr(t.out, "cpu f32 200\n"));
+    RUN(&t, "--smoke", "--steps", "30");
+    EGT_CHECK(strstr(t.out, "cpu f32 30\n"));
+    RUN(&t, "--smoke");
+    EGT_CHECK(strstr(t.out, "cpu f32 20\n"));
+}
+
 /* ---- curves -------------------------------------------------------------------------------------- */
 
 static eg_status look_back(eg_run *run, trial *t)

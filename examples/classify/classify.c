@@ -235,9 +235,13 @@ static int64_t at_most(int64_t number, int64_t most)
 /* A few steps of a few images; of one where images are large. */
 static void settle_smoke(options *o)
 {
-    const int64_t side = o->image_size ? o->image_size : eg_model_find(o->model_name).side;
+    const int64_t side = o->image_size ? o->image_size : eg_model_find(o->model_name).side, whole = o->batch_size;
     o->batch_size = at_most(o->batch_size, side > SMOKE_SIDE ? 1 : SMOKE_BATCH);
+    if (strcmp(o->optimizer, "sgd") == 0 || strcmp(o->optimizer, "momentum") == 0) { /* whose rates go with the batch */
+        o->learning_rate *= (double)o->batch_size / (double)whole;
+    }
     o->stop_at_step = at_most(o->stop_at_step, SMOKE_STEPS);
+    o->num_epochs = SMOKE_STEPS; /* of the one batch that there is */
     o->shuffle_buffer_size = at_most(o->shuffle_buffer_size, 64);
     o->max_num_batches = o->max_num_batches ? at_most(o->max_num_batches, 2) : 2;
     o->decay_scheme = NULL; /* there are too few steps to decay in */

@@ -133,7 +133,8 @@ static const char *files_of(const set *s, const options *o, bool train)
     return given ? given : train ? s->train_files : s->test_files;
 }
 
-static eg_dataset *source(const set *s, const options *o, way *w, bool train)
+/* With --smoke the examples of one batch, over and over: their loss falls within a few steps. */
+static eg_dataset *source(const set *s, const options *o, way *w, bool train, bool smoke)
 {
     const char *files = files_of(s, o, train);
     if (!s->parse) {
@@ -145,6 +146,7 @@ static eg_dataset *source(const set *s, const options *o, way *w, bool train)
         return NULL;
     }
     eg_dataset *all = records(o->dataset_dir, files);
+    all = smoke && train ? eg_dataset_take(all, o->batch_size) : all;
     return o->datasets_use_caching ? eg_dataset_cache(all) : all;
 }
 
@@ -160,7 +162,7 @@ eg_dataset *sets_batches(eg_run *run, const set *s, const options *o, const char
     }
     *w = (way){.of = s, .side = side, .channels = channels, .offset = o->labels_offset, .train = train};
     snprintf(w->recipe, sizeof w->recipe, "%s", recipe);
-    eg_dataset *d = source(s, o, w, train);
+    eg_dataset *d = source(s, o, w, train, eg_run_settings_of(run)->smoke);
     if (train) {
         d = eg_dataset_shuffle(d, o->shuffle_buffer_size, .seed = seed);
     }

@@ -78,7 +78,8 @@ typedef struct eg_run_options {
     int flag_count;                          /* rows of the program's own, read before the run begins */
     const char *data;                        /* what --data is a folder of; NULL: there is no --data */
     int64_t epochs, batch, save_every, keep; /* defaults of these flags; 0: 1, 32, 200; checkpoints to keep, 0: 3 */
-    int64_t smoke_steps, smoke_batch;        /* of a --smoke that does not say them; 0: 20; as without */
+    int64_t smoke_steps, smoke_batch;        /* of a --smoke that does not say them; 0: 20; as without. --steps with
+                                              * --smoke is cut to ten times smoke_steps */
     const char *operand;                     /* what a word is that is not a flag, and how many there may be */
     int most_operands;
     /* The verb get-data, with flags --data (where to) and --url (where from, NULL: as the function knows). */
