@@ -182,6 +182,11 @@ def data(runs):
                                                         "1")) == 6)
     said = runs("--log_loss_every_n_iters", "2", "--num_sample_per_epoch", "16")[1]
     check("epochs are counted so", [float(x) for x in re.findall(r"step \d+, epoch ([\d.]+)", said)] == [1, 2, 3], said)
+    # An epoch is a pass over the training images in the log, the summary and the schedule alike.
+    said = runs("--train_files", "mnist_train.tfrecord", "--dataset_name", "digits", "--num_epochs", "2",
+                "--stop_at_step", "99", "--log_loss_every_n_iters", "1")[1]
+    passes = [(float(x), int(y)) for x, y in re.findall(r"epoch ([\d.]+)\n(?=epoch (\d):)", said)]
+    check("the log and the summary count the same epochs", passes == [(1, 1), (2, 2)], said)
     said = run("--dataset_name", "nothing", "--output_dir", runs.at + "/none", expect=1)
     check("unknown data", "mock, mnist, cifar10, flowers, imagenet, or any name with --train_files" in said, said)
     usual = runs.losses()

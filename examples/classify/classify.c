@@ -90,6 +90,16 @@ static eg_metrics *judge(job *j, judged *all)
     return j->metrics;
 }
 
+/* Training images of an epoch, which is one pass over them everywhere: as given, of the data set, or counted; 0: not
+ * known. */
+static int64_t examples_of(const job *j)
+{
+    const eg_run_settings *s = eg_run_settings_of(j->run);
+    return j->o->num_sample_per_epoch ? j->o->num_sample_per_epoch
+           : j->of->train_size        ? j->of->train_size
+                                      : eg_run_per_epoch(j->run) * s->batch * s->ranks;
+}
+
 /* Behind an epoch: the log has it, and the folder the best checkpoint. */
 static void judge_epoch(job *j)
 {
@@ -126,7 +136,7 @@ static eg_status evaluate(job *j)
 static eg_status train(job *j)
 {
     eg_run *run = j->run;
-    log_lines lines = {.run = run, .o = j->o, .optim = j->optim};
+    log_lines lines = {.run = run, .o = j->o, .optim = j->optim, .per_epoch = examples_of(j)};
     if (options_hook(j->o, "LoggingTensorHook")) {
         eg_run_hook(run, &(eg_hook){.every = 1, .step = tell_step, .user = &lines});
     }
@@ -162,12 +172,6 @@ static void free_names(void *names)
     eg_tensors_free(names);
 }
 
-/* Of an epoch, for what is counted in epochs. */
-static int64_t examples_of(const job *j)
-{
-    return j->of->train_size ? j->of->train_size : j->o->num_sample_per_epoch;
-}
-
 static eg_status learn(job *j)
 {
     eg_run *run = j->run;
@@ -179,6 +183,11 @@ static eg_status learn(job *j)
                                        .interval = 1000};
     eg_run_scaling(run, &scaling);
     eg_run_train_on(run, batches(j, true));
+    if (!eg_run_status(run) && o->num_epochs_per_decay > 0 && !examples_of(j)) {
+        return eg_run_refuse(run,
+                             "--num_epochs_per_decay needs --num_sample_per_epoch: how many images this data set has "
+                             "is not known");
+    }
     if (!eg_run_status(run) && strcmp(o->task_type, "finetune") == 0) {
         j->names = eg_tensors_new();
         eg_run_heed(run, eg_run_own(run, j->names, free_names));

@@ -12,6 +12,13 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* Passes over the training images so far; of a data set of unknown size the number of the one under way. */
+static double epochs_of(const log_lines *l, const eg_run *run, int64_t step)
+{
+    const double images = (double)(step * l->o->batch_size * eg_run_settings_of(run)->ranks);
+    return l->per_epoch ? images / (double)l->per_epoch : (double)eg_run_epoch(run);
+}
+
 eg_status tell_step(eg_run *run, void *user)
 {
     log_lines *l = user;
@@ -29,8 +36,7 @@ eg_status tell_step(eg_run *run, void *user)
     double seconds = now() - l->since, steps = (double)(l->steps ? l->steps : 1);
     eg_run_say(run, "%.4f seconds/step, %.4f samples/s, loss %.4f, accuracy %.4f, rate %.6g, step %lld, epoch %.4g",
                l->steps ? seconds / steps : 0.0, l->steps ? (double)l->seen / seconds : 0.0, loss, accuracy,
-               eg_run_latest_value(run, "rate"), (long long)step,
-               (double)(step * l->o->batch_size * eg_run_settings_of(run)->ranks) / (double)l->o->num_sample_per_epoch);
+               eg_run_latest_value(run, "rate"), (long long)step, epochs_of(l, run, step));
     l->since = now();
     l->seen = l->steps = 0;
     return eg_run_status(run);

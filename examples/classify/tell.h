@@ -9,10 +9,11 @@ typedef struct log_lines {
     eg_run *run;
     const options *o;
     eg_optim *optim;
-    int64_t examples; /* of the latest step */
-    int64_t seen;     /* examples since the latest line */
-    int64_t steps;    /* and steps */
-    double since;     /* when that was, seconds; 0: not yet */
+    int64_t per_epoch; /* training images; 0: not known */
+    int64_t examples;  /* of the latest step */
+    int64_t seen;      /* examples since the latest line */
+    int64_t steps;     /* and steps */
+    double since;      /* when that was, seconds; 0: not yet */
 } log_lines;
 
 /* A hook's step: every --log_loss_every_n_iters steps seconds per step, examples per second, loss, accuracy, rate. */
