@@ -133,6 +133,22 @@ EGT(rows_end_with_any_line_end)
     free(text);
 }
 
+/* Of several bad lines the first one of the file is reported first, whichever is drawn. */
+EGT(first_bad_line_is_reported_after_a_shuffle)
+{
+    char text[1024] = "";
+    for (int i = 1; i <= 60; i++) {
+        size_t n = strlen(text);
+        snprintf(text + n, sizeof text - n, i % 20 == 13 ? "x%d\n" : "%d\n", i);
+    }
+    write_text("bad.csv", text);
+    const eg_column column = {.dtype = EG_F32};
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        eg_dataset *d = eg_dataset_shuffle(eg_csv_new(egt_path("bad.csv"), &column, 1), 100, .seed = seed);
+        ENDS_WITH(eg_dataset_batch(d, 4), EG_EFORMAT, "bad.csv, line 13: field 1, \"x13\"");
+    }
+}
+
 EGT(blank_lines_of_json_are_skipped)
 {
     static const eg_json_field field = {"a", EG_I64, 0, 0, 0};

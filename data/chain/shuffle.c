@@ -7,6 +7,7 @@
 typedef struct slot {
     eg__sample sample;
     eg_error *failure; /* NULL: the sample */
+    int64_t step;      /* of a failure: the step upstream */
 } slot;
 
 typedef struct shuffle {
@@ -66,8 +67,26 @@ static eg_status read_step(shuffle *s, slot *p)
         return eg__no_memory(s->d.is->name, (int64_t)sizeof *p->failure);
     }
     *p->failure = *eg_last_error();
+    p->step = s->read - 1;
     eg__thread_get()->error = was;
     return EG_OK;
+}
+
+/* Failures come in the order they were read in, whichever of their places is drawn: the first bad line of a file is the
+ * first that is reported. */
+static void take_first_failure(shuffle *s, slot *drawn)
+{
+    for (int64_t i = 0; i < s->held; i++) {
+        slot *p = &s->buffer[i];
+        if (p->failure && p->step < drawn->step) {
+            eg_error *failure = p->failure;
+            int64_t step = p->step;
+            p->failure = drawn->failure;
+            p->step = drawn->step;
+            drawn->failure = failure;
+            drawn->step = step;
+        }
+    }
 }
 
 static eg_status shuffle_next(eg_dataset *d, eg__sample *out)
@@ -94,6 +113,7 @@ static eg_status shuffle_next(eg_dataset *d, eg__sample *out)
     s->buffer[k] = s->buffer[--s->held];
     *out = drawn.sample;
     if (drawn.failure) {
+        take_first_failure(s, &drawn);
         st = eg__fail(drawn.failure->code, drawn.failure->op, "%s", drawn.failure->message);
         free(drawn.failure);
     }
