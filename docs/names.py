@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Every name of Egret's that names.md has in its tables is there: of C in the headers, of Lua in the module.
+"""Every name of Egret's that names.md has in its tables is there: of C in the headers, of Lua in the module. And
+notebooks.md links all notebooks of the examples, and says how many they are.
 
     names.py ROOT [EGRET ANNOTATIONS.lua]    without Lua its names are not looked at
 """
+import glob
 import os
 import re
 import subprocess
@@ -57,8 +59,24 @@ def methods_in_lua(egret, annotations):
     return methods | pages
 
 
+def check_notebooks(root):
+    there = {os.path.relpath(path, root) for path in glob.glob(os.path.join(root, "examples", "*", "*.ipynb"))}
+    with open(os.path.join(root, "docs", "notebooks.md"), encoding="utf8") as file:
+        page = file.read()
+    linked = set(re.findall(r"\]\(\.\./(examples/\w+/\w+\.ipynb)\)", page))
+    said = re.search(r"The notebooks of the examples, (\d+) of", page)
+    for path in sorted(there ^ linked):
+        count["failed"] += 1
+        print(f"FAIL {path} is {'not linked in notebooks.md' if path in there else 'no notebook'}")
+    if not said or int(said[1]) != len(there):
+        count["failed"] += 1
+        print(f"FAIL notebooks.md says {said and said[1]} notebooks, there are {len(there)}")
+    count["passed"] += len(there & linked)
+
+
 def main():
     root = sys.argv[1]
+    check_notebooks(root)
     c, lua = columns(root)
     words = words_of_headers(root)
     for name in sorted(set(re.findall(r"\b(?:eg|EG)_\w+", c))):
