@@ -365,48 +365,6 @@ static void system_free(void *block)
     free(p);
 }
 
-void *eg__counted_alloc(size_t bytes)
-{
-    if (injected() || bytes > (size_t)INT64_MAX / 2) {
-        return NULL;
-    }
-    void *p = system_alloc(bytes ? bytes : 1);
-    if (!p) {
-        eg_memory_trim();
-        p = system_alloc(bytes ? bytes : 1);
-    }
-    return p;
-}
-
-void *eg__counted_realloc(void *p, size_t had, size_t bytes)
-{
-    void *q = eg__counted_alloc(bytes);
-    if (q && p) {
-        memcpy(q, p, had < bytes ? had : bytes);
-        eg__counted_free(p);
-    }
-    return q;
-}
-
-void eg__counted_free(void *p)
-{
-    if (p) {
-        system_free(p);
-    }
-}
-
-bool eg__counted_grow(void *array, uint32_t *capacity, size_t element)
-{
-    void **p = array;
-    const uint32_t more = *capacity ? 2 * *capacity : EG__START_CAPACITY;
-    void *grown = more > *capacity ? eg__counted_realloc(*p, *capacity * element, more * element) : NULL;
-    if (grown) {
-        *p = grown;
-        *capacity = more;
-    }
-    return grown != NULL;
-}
-
 static void *large_or_placed(eg__placer *placer, size_t bytes, uint16_t *cls)
 {
     void *p = placer ? placer->place(placer, bytes) : NULL;
@@ -486,6 +444,79 @@ void eg__block_free(eg__thread *T, void *p, uint16_t cls)
     if (unlikely(T->dead)) {
         eg__slabs_spill(T, cls, 0);
     }
+}
+
+/* Before memory that is counted for an input. */
+typedef struct counted {
+    size_t bytes; /* with this */
+    uint16_t cls;
+    bool block; /* it is one of eg__block_alloc's */
+} counted;
+
+static counted *exact_alloc(size_t bytes)
+{
+    pthread_mutex_lock(&heap.lock);
+    counted *p = may_reserve(bytes) ? malloc(bytes) : NULL;
+    reserved(p ? (int64_t)bytes : 0);
+    pthread_mutex_unlock(&heap.lock);
+    return p;
+}
+
+/* Small ones are cached blocks. Others are of their exact size, so that a sanitizer sees every byte read too far. */
+void *eg__counted_alloc(size_t bytes)
+{
+    counted *p = NULL;
+    uint16_t cls = 0;
+    if (bytes > (size_t)INT64_MAX / 2) {
+        return NULL;
+    }
+    bytes += sizeof *p;
+    const bool block = CACHED && bytes <= SMALL_MAX;
+    if (block) {
+        p = eg__block_alloc(eg__thread_get(), bytes, &cls);
+    } else if (!injected() && !(p = exact_alloc(bytes))) {
+        eg_memory_trim();
+        p = exact_alloc(bytes);
+    }
+    if (p) {
+        *p = (counted){bytes, cls, block};
+    }
+    return p ? p + 1 : NULL;
+}
+
+void *eg__counted_realloc(void *p, size_t had, size_t bytes)
+{
+    void *q = eg__counted_alloc(bytes);
+    if (q && p) {
+        memcpy(q, p, had < bytes ? had : bytes);
+        eg__counted_free(p);
+    }
+    return q;
+}
+
+void eg__counted_free(void *data)
+{
+    counted *p = data ? (counted *)data - 1 : NULL;
+    if (p && p->block) {
+        eg__block_free(eg__thread_get(), p, p->cls);
+    } else if (p) {
+        pthread_mutex_lock(&heap.lock);
+        reserved(-(int64_t)p->bytes);
+        pthread_mutex_unlock(&heap.lock);
+        free(p);
+    }
+}
+
+bool eg__counted_grow(void *array, uint32_t *capacity, size_t element)
+{
+    void **p = array;
+    const uint32_t more = *capacity ? 2 * *capacity : EG__START_CAPACITY;
+    void *grown = more > *capacity ? eg__counted_realloc(*p, *capacity * element, more * element) : NULL;
+    if (grown) {
+        *p = grown;
+        *capacity = more;
+    }
+    return grown != NULL;
 }
 
 /* ---- statistics ---------------------------------------------------------------------------- */
