@@ -144,7 +144,7 @@ eg_tensor *eg_deltas(eg_tensor *x, int64_t reach)
     eg_pad_options o = {.size = sizeof o, .mode = EG_PAD_REPLICATE};
     o.before[axis] = o.after[axis] = reach;
     double squares = (double)reach * (double)(reach + 1) * (double)(2 * reach + 1) / 3;
-    eg_scope s = eg_scope_push();
+    eg__wide s = EG__WIDE_BEGIN(&x);
     eg_tensor *wide = eg_pad_with(x, &o), *y = NULL;
     for (int64_t k = 1; k <= reach; k++) {
         eg_tensor *later = eg_slice(wide, axis, reach + k, reach + k + frames, 1);
@@ -152,7 +152,7 @@ eg_tensor *eg_deltas(eg_tensor *x, int64_t reach)
         change = eg_mul_scalar(change, (double)k / squares);
         y = y ? eg_add(y, change) : change;
     }
-    return eg_scope_pop(s, y);
+    return eg__wide_end(s, y);
 }
 
 eg_tensor *eg_pre_emphasis(eg_tensor *x, double k)
@@ -166,6 +166,6 @@ eg_tensor *eg_pre_emphasis(eg_tensor *x, double k)
     eg_pad_options one = {.size = sizeof one}; /* one sample later, the last one cut */
     one.before[x->ndim - 1] = 1;
     one.after[x->ndim - 1] = -1;
-    eg_scope s = eg_scope_push();
-    return eg_scope_pop(s, x->n ? eg_sub(x, eg_mul_scalar(eg_pad_with(x, &one), k)) : eg_alias(x));
+    eg__wide s = EG__WIDE_BEGIN(&x);
+    return eg__wide_end(s, !x ? NULL : x->n ? eg_sub(x, eg_mul_scalar(eg_pad_with(x, &one), k)) : eg_alias(x));
 }

@@ -45,9 +45,9 @@ eg_tensor *eg_box_area(eg_tensor *boxes)
     if (check_boxes("box_area", "boxes", boxes, 0)) {
         return NULL;
     }
-    eg_scope s = eg_scope_push();
+    eg__wide s = EG__WIDE_BEGIN(&boxes);
     corners k = corners_of(boxes);
-    return eg_scope_pop(s, area(&k));
+    return eg__wide_end(s, area(&k));
 }
 
 eg_tensor *eg_box_clip(eg_tensor *boxes, double height, double width)
@@ -69,7 +69,7 @@ static eg_tensor *overlaps(const char *op, eg_tensor *a, eg_tensor *b, bool gene
     if (check_boxes(op, "a", a, 2) || check_boxes(op, "b", b, 2)) {
         return NULL;
     }
-    eg_scope s = eg_scope_push();
+    eg__wide s = EG__WIDE_BEGIN(&a, &b);
     corners p = corners_of(eg_unsqueeze(a, 1)), q = corners_of(b);
     eg_tensor *w = eg_relu(eg_sub(eg_minimum(p.x2, q.x2), eg_maximum(p.x1, q.x1)));
     eg_tensor *h = eg_relu(eg_sub(eg_minimum(p.y2, q.y2), eg_maximum(p.y1, q.y1)));
@@ -80,7 +80,7 @@ static eg_tensor *overlaps(const char *op, eg_tensor *a, eg_tensor *b, bool gene
         eg_tensor *whole = area(&hull);
         iou = eg_sub(iou, eg_div(eg_sub(whole, any), whole));
     }
-    return eg_scope_pop(s, iou);
+    return eg__wide_end(s, iou);
 }
 
 eg_tensor *eg_box_iou(eg_tensor *a, eg_tensor *b)
@@ -140,7 +140,7 @@ static eg_tensor *suppress(const char *op, eg_tensor *boxes, eg_tensor *scores, 
     eg_tensor *falling = NULL, *order = NULL, *keep[EG__MAX_OUT];
     eg_scope s = eg_scope_push();
     boxes = eg_detach(boxes);
-    if (boxes && (boxes->dtype == EG_F16 || boxes->dtype == EG_BF16)) {
+    if (boxes && eg__is_half(boxes->dtype)) {
         boxes = eg_cast(boxes, EG_F32);
     }
     if (!boxes || eg_sort(eg_detach(scores), 0, true, &falling, &order)) {
@@ -219,9 +219,9 @@ eg_tensor *eg_box_encode_with(eg_tensor *anchors, eg_tensor *boxes, const eg_box
     if (check_code("box_encode", anchors, boxes, "boxes", &g, options)) {
         return NULL;
     }
-    eg_scope s = eg_scope_push();
+    eg__wide s = EG__WIDE_BEGIN(&anchors, &boxes);
     centred a = centred_of(anchors), b = centred_of(boxes);
-    return eg_scope_pop(s, join(eg_mul_scalar(eg_div(eg_sub(b.x, a.x), a.w), g.weights[0]),
+    return eg__wide_end(s, join(eg_mul_scalar(eg_div(eg_sub(b.x, a.x), a.w), g.weights[0]),
                                 eg_mul_scalar(eg_div(eg_sub(b.y, a.y), a.h), g.weights[1]),
                                 eg_mul_scalar(eg_log(eg_div(b.w, a.w)), g.weights[2]),
                                 eg_mul_scalar(eg_log(eg_div(b.h, a.h)), g.weights[3])));
@@ -244,12 +244,12 @@ eg_tensor *eg_box_decode_with(eg_tensor *anchors, eg_tensor *codes, const eg_box
     if (check_code("box_decode", anchors, codes, "codes", &g, options)) {
         return NULL;
     }
-    eg_scope s = eg_scope_push();
+    eg__wide s = EG__WIDE_BEGIN(&anchors, &codes);
     centred a = centred_of(anchors);
     corners t = corners_of(codes), b;
     decode(t.x1, t.x2, a.x, a.w, g.weights, g.clip, &b.x1, &b.x2);
     decode(t.y1, t.y2, a.y, a.h, g.weights + 1, g.clip, &b.y1, &b.y2);
-    return eg_scope_pop(s, join(b.x1, b.y1, b.x2, b.y2));
+    return eg__wide_end(s, join(b.x1, b.y1, b.x2, b.y2));
 }
 
 /* ---- what anchors learn ------------------------------------------------------------------------ */

@@ -1,4 +1,6 @@
 /* ctc.c - connectionist temporal classification: checks, and inference of its rows. */
+#include <egret/precision.h>
+
 #include "lib/ops/ctc_rows.h"
 #include "lib/ops/infer.h"
 
@@ -179,7 +181,8 @@ eg_tensor *eg_ctc_loss_with(eg_tensor *x, eg_tensor *targets, const eg_ctc_optio
     }
     const bool alone = x->ndim == 2;
     eg_scope s = eg_scope_push();
-    x = eg__full(alone ? eg_unsqueeze(x, 1) : x);
+    x = eg_autocast_dtype() != EG_F32 && eg__is_half(x->dtype) ? eg_cast(x, EG_F32) : x;
+    x = alone ? eg_unsqueeze(x, 1) : x;
     targets = alone ? eg_unsqueeze(targets, 0) : targets;
     eg_tensor *y = x && targets ? reduced(losses(x, targets, &o), o.reduction) : NULL;
     return eg_scope_pop(s, alone && o.reduction == EG_NONE ? eg_reshape(y, EG_SCALAR) : y);

@@ -56,8 +56,31 @@ typedef struct eg__recast {
 
 /* Whether autocast to `low` changes inputs of the op, and how. */
 bool eg__autocast(const eg__op *op, eg_tensor *const *in, int nin, int low, eg__recast *how);
-/* What compositions that EG_FULL would be for take: x, or a half as f32 where autocast is on. */
-eg_tensor *eg__full(eg_tensor *x);
+
+/* ---- compositions of halves (precision.c) ---------------------------------------------------------- */
+
+static inline bool eg__is_half(int dtype)
+{
+    return dtype == EG_F16 || dtype == EG_BF16;
+}
+
+/* A composition of ops, in a scope of its own, that computes halves in f32, so that it neither overflows nor rounds
+ * between its operands and its result, and the gradient of an operand is summed in f32 too. `dtype` is that of the
+ * result, -1 if no operand is a half. */
+typedef struct eg__wide {
+    eg_scope scope;
+    int dtype;
+} eg__wide;
+
+/* Opens the scope and replaces operands that are halves by f32; NULLs stay. EG__WIDE_BEGIN(&a, &b) */
+eg__wide eg__wide_begin(eg_tensor **const *operands, int n);
+#define EG__WIDE_BEGIN(...)                            \
+    eg__wide_begin((eg_tensor **const[]){__VA_ARGS__}, \
+                   (int)(sizeof((eg_tensor **const[]){__VA_ARGS__}) / sizeof(eg_tensor **)))
+/* Closes it; y is rounded to the dtype that the operands had in common. */
+eg_tensor *eg__wide_end(eg__wide w, eg_tensor *y);
+/* The same of what autocast computes in f32 (EG_FULL): there y stays f32. */
+eg_tensor *eg__wide_end_full(eg__wide w, eg_tensor *y);
 
 /* Inference shared by families. */
 eg__infer eg__infer_same;    /* like the first input, packed order kept */

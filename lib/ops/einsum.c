@@ -1,5 +1,7 @@
 /* einsum.c - Einstein's sum: parse, take diagonals, then contract operand after operand through permute,
  * reshape and matmul (or mul). Everything is a public op, so gradients come by themselves. */
+#include <egret/precision.h>
+
 #include "lib/ops/optable.h"
 
 enum { MAX_OPERANDS = 32, LETTERS = 52, LABELS = LETTERS + EG_MAX_DIMS };
@@ -385,6 +387,32 @@ static eg_status contract(part *a, part *b, uint64_t keep)
 
 /* ---- the whole --------------------------------------------------------------------------------- */
 
+/* Whether there are halves to round between steps: a sum over one operand alone before a product, or a third
+ * operand. */
+static bool rounds(const sum *e, uint64_t wanted)
+{
+    bool any = false;
+    for (int i = 0; i < e->n; i++) {
+        any |= eg__is_half(e->parts[i].t->dtype);
+    }
+    if (!any || e->n != 2) {
+        return any && e->n > 2;
+    }
+    const uint64_t a = set_of(&e->parts[0].at), b = set_of(&e->parts[1].at);
+    return ((a ^ b) & ~wanted) != 0;
+}
+
+static eg_status widen(sum *e)
+{
+    for (int i = 0; i < e->n; i++) {
+        eg_tensor **t = &e->parts[i].t;
+        if (eg__is_half((*t)->dtype) && !(*t = eg_cast(*t, EG_F32))) {
+            return eg__why();
+        }
+    }
+    return EG_OK;
+}
+
 static eg_tensor *evaluate(sum *e)
 {
     for (int i = 0; i < e->n; i++) {
@@ -402,6 +430,9 @@ static eg_tensor *evaluate(sum *e)
             return NULL;
         }
         later[i] = later[i + 1] | set_of(&e->parts[i].at);
+    }
+    if (rounds(e, wanted) && widen(e)) {
+        return NULL;
     }
     part *acc = &e->parts[0];
     for (int i = 1; i < e->n; i++) {
@@ -436,6 +467,8 @@ eg_tensor *eg_einsum(const char *equation, eg_tensor *const *operands, int n)
     if (parse(&e)) {
         return NULL;
     }
+    const int dtype = eg__common_dtype(operands, n);
     eg_scope s = eg_scope_push();
-    return eg_scope_pop(s, evaluate(&e));
+    eg_tensor *y = evaluate(&e);
+    return eg_scope_pop(s, y && eg__is_half(dtype) && !eg_autocast_dtype() ? eg_cast(y, (eg_dtype)dtype) : y);
 }

@@ -178,11 +178,11 @@ eg_tensor *eg_complex_mul(eg_tensor *a, eg_tensor *b)
     if (check_complex("complex_mul", a, "a") || check_complex("complex_mul", b, "b")) {
         return NULL;
     }
-    eg_scope s = eg_scope_push();
+    eg__wide s = EG__WIDE_BEGIN(&a, &b);
     eg_tensor *ar = eg_select(a, -1, 0), *ai = eg_select(a, -1, 1);
     eg_tensor *br = eg_select(b, -1, 0), *bi = eg_select(b, -1, 1);
     eg_tensor *parts[] = {eg_sub(eg_mul(ar, br), eg_mul(ai, bi)), eg_add(eg_mul(ar, bi), eg_mul(ai, br))};
-    return eg_scope_pop(s, parts[0] && parts[1] ? eg_stack(parts, 2, -1) : NULL);
+    return eg__wide_end(s, parts[0] && parts[1] ? eg_stack(parts, 2, -1) : NULL);
 }
 
 /* ---- signals over time --------------------------------------------------------------------- */

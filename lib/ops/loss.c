@@ -18,7 +18,7 @@ static eg_tensor *mean(eg_tensor *sum, eg_tensor *weights)
     return mean ? eg_cast(mean, (eg_dtype)sum->dtype) : NULL;
 }
 
-static eg_tensor *reduce_wide(const char *op, eg_tensor *each, eg_reduction how, total t)
+static eg_tensor *reduce(const char *op, eg_tensor *each, eg_reduction how, total t)
 {
     double count = t.count;
     if (!each || how == EG_NONE) {
@@ -35,19 +35,6 @@ static eg_tensor *reduce_wide(const char *op, eg_tensor *each, eg_reduction how,
         return mean(sum, t.weights);
     }
     return how == EG_SUM || count == 1 ? sum : eg_mul_scalar(sum, count != 0 ? 1 / count : 0);
-}
-
-/* The losses reduced. What a mean of halves divides is often past what halves hold: it is f32. */
-static eg_tensor *reduce(const char *op, eg_tensor *each, eg_reduction how, total t)
-{
-    bool half = each && (each->dtype == EG_F16 || each->dtype == EG_BF16) && how != EG_NONE && how != EG_SUM;
-    if (!half) {
-        return reduce_wide(op, each, how, t);
-    }
-    if (t.weights && !(t.weights = eg_cast(t.weights, EG_F32))) {
-        return NULL;
-    }
-    return eg_cast(reduce_wide(op, eg_cast(each, EG_F32), how, t), (eg_dtype)each->dtype);
 }
 
 /* ---- element by element ---------------------------------------------------------------------- */
@@ -85,10 +72,17 @@ static bool has_options(const char *op, const eg_loss_options *o, int has)
     return !unknown;
 }
 
-static eg_tensor *finish(const char *op, eg_scope s, eg_tensor *each, const eg_loss_options *o)
+/* The operands of a loss; halves are computed with, and their mean taken, in f32. */
+static eg__wide begin(eg_tensor **x, eg_tensor **y, const eg_loss_options *o)
+{
+    eg_tensor *weight = o->weight; /* for the dtype of the result */
+    return EG__WIDE_BEGIN(x, y, &weight);
+}
+
+static eg_tensor *finish(const char *op, eg__wide s, eg_tensor *each, const eg_loss_options *o)
 {
     each = each && o->weight ? eg_mul(each, o->weight) : each;
-    return eg_scope_pop(s, each ? reduce(op, each, o->reduction, (total){(double)each->n, NULL}) : NULL);
+    return eg__wide_end_full(s, each ? reduce(op, each, o->reduction, (total){(double)each->n, NULL}) : NULL);
 }
 
 eg_tensor *eg_l1_loss_with(eg_tensor *x, eg_tensor *y, const eg_loss_options *o)
@@ -97,8 +91,7 @@ eg_tensor *eg_l1_loss_with(eg_tensor *x, eg_tensor *y, const eg_loss_options *o)
     if (!has_options("l1_loss", o, 0)) {
         return NULL;
     }
-    eg_scope s = eg_scope_push();
-    x = eg__full(x);
+    eg__wide s = begin(&x, &y, o);
     return finish("l1_loss", s, eg_abs(eg_sub(x, y)), o);
 }
 
@@ -108,16 +101,14 @@ eg_tensor *eg_mse_loss_with(eg_tensor *x, eg_tensor *y, const eg_loss_options *o
     if (!has_options("mse_loss", o, 0)) {
         return NULL;
     }
-    eg_scope s = eg_scope_push();
-    x = eg__full(x);
+    eg__wide s = begin(&x, &y, o);
     return finish("mse_loss", s, eg_square(eg_sub(x, y)), o);
 }
 
 /* scale d^2 / 2 for |d| <= edge, beyond as a line. */
 static eg_tensor *bent(const char *op, eg_tensor *x, eg_tensor *y, double edge, double scale, const eg_loss_options *o)
 {
-    eg_scope s = eg_scope_push();
-    x = eg__full(x);
+    eg__wide s = begin(&x, &y, o);
     eg_tensor *d = eg_sub(x, y), *a = eg_abs(d);
     eg_tensor *line = eg_mul_scalar(eg_sub_scalar(a, edge / 2), edge * scale);
     eg_tensor *curve = eg_mul_scalar(eg_square(d), 0.5 * scale);
@@ -161,11 +152,10 @@ eg_tensor *eg_bce_with_logits_with(eg_tensor *x, eg_tensor *y, const eg_loss_opt
     if (!has_options("bce_with_logits", o, POS_WEIGHT)) {
         return NULL;
     }
-    eg_scope s = eg_scope_push();
-    x = eg__full(x);
-    eg_tensor *each;
-    if (o->pos_weight) { /* (1 + (p - 1) y) softplus(-x) + (1 - y) x */
-        eg_tensor *more = eg_mul(eg_sub_scalar(o->pos_weight, 1), y);
+    eg_tensor *p = o->pos_weight, *weight = o->weight, *each;
+    eg__wide s = EG__WIDE_BEGIN(&x, &y, &p, &weight);
+    if (p) { /* (1 + (p - 1) y) softplus(-x) + (1 - y) x */
+        eg_tensor *more = eg_mul(eg_sub_scalar(p, 1), y);
         eg_tensor *miss = eg_softplus(eg_neg(x));
         each = eg_add(eg_add(miss, eg_mul(more, miss)), eg_sub(x, eg_mul(x, y)));
     } else { /* the formula of the header, so written that it never overflows */
@@ -186,8 +176,7 @@ eg_tensor *eg_sigmoid_focal_loss_with(eg_tensor *x, eg_tensor *y, const eg_loss_
         return eg__fail_null(EG_EINVAL, op, "alpha is %g, must be up to 1; gamma is %g, must not be negative", alpha,
                              gamma);
     }
-    eg_scope s = eg_scope_push();
-    x = eg__full(x);
+    eg__wide s = begin(&x, &y, o);
     eg_tensor *each = eg_sub(eg_softplus(x), eg_mul(x, y)), *p = eg_sigmoid(x);
     eg_tensor *wrong = eg_sub(eg_add(p, y), eg_mul_scalar(eg_mul(p, y), 2)); /* 1 - q */
     each = eg_mul(each, gamma == 2 ? eg_square(wrong) : eg_pow_scalar(wrong, gamma));
@@ -211,8 +200,7 @@ eg_tensor *eg_bce_with(eg_tensor *x, eg_tensor *y, const eg_loss_options *o)
     if (!has_options("bce", o, 0)) {
         return NULL;
     }
-    eg_scope s = eg_scope_push();
-    x = eg__full(x);
+    eg__wide s = begin(&x, &y, o);
     eg_tensor *no = bounded_log(eg_add_scalar(eg_neg(x), 1)), *yes = bounded_log(x);
     /* Not no + y (yes - no): where no is -100 and y nearly 1 little is left of it. */
     eg_tensor *each = eg_sub(eg_mul(eg_sub(y, eg_scalar(1, EG_F32)), no), eg_mul(y, yes));
@@ -225,8 +213,7 @@ eg_tensor *eg_kl_div_with(eg_tensor *x, eg_tensor *y, const eg_loss_options *o)
     if (!has_options("kl_div", o, LOG_TARGET)) {
         return NULL;
     }
-    eg_scope s = eg_scope_push();
-    x = eg__full(x);
+    eg__wide s = begin(&x, &y, o);
     eg_tensor *each = o->log_target ? eg_mul(eg_exp(y), eg_sub(y, x)) : eg_sub(eg_xlogy(y, y), eg_mul(y, x));
     return finish("kl_div", s, each, o);
 }
@@ -397,7 +384,7 @@ static eg_tensor *labels_of(const char *op, eg_tensor *labels, const eg_tensor *
     return l && l->ndim != 1 ? eg_reshape(l, EG_SHAPE(l->n)) : l;
 }
 
-/* The loss of each label, in the labels' shape; of halves f32 under autocast. The CPU's kernels take no halves. */
+/* The loss of each label, in the labels' shape; of halves f32. The CPU's kernels take no halves. */
 static eg_tensor *label_losses(eg_tensor *x, eg_tensor *labels, const eg_cross_entropy_options *o, total *sums)
 {
     static const char op[] = "cross_entropy";
@@ -418,8 +405,7 @@ static eg_tensor *label_losses(eg_tensor *x, eg_tensor *labels, const eg_cross_e
     if (labels->device && (weight || o->ignore) && !(sums->weights = eg_slice(eg_detach(out[1]), 1, 2, 3, 1))) {
         return NULL;
     }
-    eg_tensor *each = eg__thread_get()->autocast ? out[0] : eg_cast(out[0], (eg_dtype)x->dtype);
-    return labels->ndim == 1 ? each : eg_reshape(each, eg_shape_of(labels));
+    return labels->ndim == 1 ? out[0] : eg_reshape(out[0], eg_shape_of(labels));
 }
 
 /* The weights laid along the classes of x. */
@@ -429,14 +415,14 @@ static eg_tensor *along_classes(eg_tensor *weight, const eg_tensor *x)
     return eg_reshape(weight, s);
 }
 
-static eg_tensor *target_losses(eg_tensor *x, eg_tensor *t, const eg_cross_entropy_options *o)
+static eg_tensor *target_losses(eg_tensor *x, eg_tensor *t, eg_tensor *weight, const eg_cross_entropy_options *o)
 {
     const int axis = class_axis(x);
     const double smoothing = o->label_smoothing;
     if (smoothing > 0 && x->n) {
         t = eg_add_scalar(eg_mul_scalar(t, 1 - smoothing), smoothing / (double)x->shape[axis]);
     }
-    t = o->weight ? eg_mul(t, along_classes(o->weight, x)) : t;
+    t = weight ? eg_mul(t, along_classes(weight, x)) : t;
     return eg_neg(eg_sum(eg_mul(t, eg_log_softmax(x, axis)), .axes = EG_AXES(axis)));
 }
 
@@ -449,10 +435,17 @@ eg_tensor *eg_cross_entropy_with(eg_tensor *x, eg_tensor *target, const eg_cross
     if (check_classes(op, x, target, o, &dense)) {
         return NULL;
     }
-    eg_scope s = eg_scope_push();
-    eg_tensor *each = dense ? target_losses(eg__full(x), target, o) : label_losses(x, target, o, &sums);
-    sums.count = dense && each ? (double)each->n : sums.count;
-    return eg_scope_pop(s, reduce(op, each, o->reduction, sums));
+    eg_tensor *weight = o->weight, *each;
+    eg__wide s = {.dtype = eg__is_half(x->dtype) ? x->dtype : -1};
+    if (dense) {
+        s = EG__WIDE_BEGIN(&x, &target, &weight);
+        each = target_losses(x, target, weight, o);
+        sums.count = each ? (double)each->n : 0;
+    } else {
+        s.scope = eg_scope_push();
+        each = label_losses(x, target, o, &sums);
+    }
+    return eg__wide_end_full(s, reduce(op, each, o->reduction, sums));
 }
 
 /* Of labels of nll_loss: a class to pick for each, and which count; NULL: all of them. */
@@ -487,15 +480,15 @@ eg_tensor *eg_nll_loss_with(eg_tensor *x, eg_tensor *labels, const eg_cross_entr
         return NULL;
     }
     const int axis = class_axis(x);
-    eg_scope s = eg_scope_push();
-    x = eg__full(x);
-    eg_tensor *weight = o->weight ? eg_contiguous(eg_detach(o->weight)) : NULL;
+    eg_tensor *weight = o->weight;
+    eg__wide s = EG__WIDE_BEGIN(&x, &weight);
+    weight = weight ? eg_contiguous(eg_detach(weight)) : NULL;
     if (o->weight && (!weight || !together(op, weight, labels))) {
-        return eg_scope_pop(s, NULL);
+        return eg__wide_end(s, NULL);
     }
     picks p;
     if (!x || pick(op, labels, weight, x->shape[axis], o, &sums, &p)) {
-        return eg_scope_pop(s, NULL);
+        return eg__wide_end(s, NULL);
     }
     eg_tensor *each = eg_neg(eg_squeeze(eg_gather(x, axis, eg_unsqueeze(p.safe, axis)), EG_AXES(axis)));
     eg_tensor *picked = weight ? eg_index_select(weight, 0, p.safe) : NULL;
@@ -511,5 +504,5 @@ eg_tensor *eg_nll_loss_with(eg_tensor *x, eg_tensor *labels, const eg_cross_entr
         each = sums.weights ? each : NULL;
     }
     each = p.counts ? eg_where(p.counts, each, eg_scalar(0, (eg_dtype)x->dtype)) : each;
-    return eg_scope_pop(s, reduce(op, each, o->reduction, sums));
+    return eg__wide_end_full(s, reduce(op, each, o->reduction, sums));
 }

@@ -7,17 +7,12 @@
 
 /* ---- inference ------------------------------------------------------------------------------ */
 
-static bool is_half(int dtype)
-{
-    return dtype == EG_F16 || dtype == EG_BF16;
-}
-
 /* What comes beside y or dx: two tensors of this shape, f32 beside halves. */
 static void pair(eg__call *c, int dtype, int ndim, const int64_t *shape)
 {
     for (int j = 1; j < 3; j++) {
         eg__desc *d = &c->desc[j];
-        d->dtype = (uint8_t)(is_half(dtype) ? EG_F32 : dtype);
+        d->dtype = (uint8_t)(eg__is_half(dtype) ? EG_F32 : dtype);
         d->ndim = (uint8_t)ndim;
         memcpy(d->shape, shape, (size_t)ndim * sizeof *shape);
         eg__desc_dense(d);
@@ -116,7 +111,7 @@ static eg_status check_channels(const char *op, const eg_tensor *t, const char *
 /* x dense or channels-last; halves as f32, which only devices' kernels take as they are. */
 static eg_tensor *settled(eg_tensor *x)
 {
-    x = is_half(x->dtype) && !x->device ? eg_cast(x, EG_F32) : x;
+    x = eg__is_half(x->dtype) && !x->device ? eg_cast(x, EG_F32) : x;
     return x && eg_is_channels_last(x) ? x : eg_contiguous(x);
 }
 
@@ -131,7 +126,7 @@ static eg_status run(const eg__op *op, eg_tensor *x, eg_tensor *weight, eg_tenso
     if (!in[0]) {
         return eg__why();
     }
-    const eg_dtype dtype = is_half(in[0]->dtype) ? EG_F32 : (eg_dtype)in[0]->dtype;
+    const eg_dtype dtype = eg__is_half(in[0]->dtype) ? EG_F32 : (eg_dtype)in[0]->dtype;
     if ((weight && !(in[1] = eg_cast(weight, dtype))) || (bias && !(in[2] = eg_cast(bias, dtype)))) {
         return eg__why();
     }
@@ -174,8 +169,9 @@ void eg__norm_follow(const eg__call *c)
  * division by the root of eps would blow up their rounding. */
 static eg_tensor *single(eg_tensor *x, eg_tensor *weight, eg_tensor *bias, eg__norm_opts *o)
 {
-    eg_tensor *scale = weight ? weight : eg_ones(EG_SHAPE(x->shape[1]), (eg_dtype)x->dtype);
-    return scale ? run1(&eg__op_scale_channels, eg_mul_scalar(x, 0), scale, bias, o) : NULL;
+    eg__wide s = EG__WIDE_BEGIN(&x);
+    eg_tensor *scale = weight || !x ? weight : eg_ones(EG_SHAPE(x->shape[1]), (eg_dtype)x->dtype);
+    return eg__wide_end(s, scale ? run1(&eg__op_scale_channels, eg_mul_scalar(x, 0), scale, bias, o) : NULL);
 }
 
 static eg_tensor *train(eg_tensor *x, eg_tensor *weight, eg_tensor *bias, eg_tensor *mean, eg_tensor *var,
@@ -213,15 +209,13 @@ static eg_tensor *evaluate(eg_tensor *x, eg_tensor *weight, eg_tensor *bias, eg_
                                  element(var, k));
         }
     }
-    eg_scope s = eg_scope_push();
-    eg_tensor *scale = eg_rsqrt(eg_add_scalar(is_half(var->dtype) ? eg_cast(var, EG_F32) : var, o->eps));
+    eg__wide s = EG__WIDE_BEGIN(&mean, &var, &weight, &bias);
+    s.dtype = -1; /* the result has the dtype of x */
+    eg_tensor *scale = eg_rsqrt(eg_add_scalar(var, o->eps));
     scale = weight ? eg_mul(scale, weight) : scale;
     eg_tensor *shift = eg_neg(eg_mul(mean, scale));
     shift = bias ? eg_add(shift, bias) : shift;
-    if (!scale || !shift) {
-        return eg_scope_pop(s, NULL);
-    }
-    return eg_scope_pop(s, run1(&eg__op_scale_channels, x, scale, shift, o));
+    return eg__wide_end(s, scale && shift ? run1(&eg__op_scale_channels, x, scale, shift, o) : NULL);
 }
 
 eg_tensor *eg_batch_norm_with(eg_tensor *x, eg_tensor *weight, eg_tensor *bias, eg_tensor *running_mean,
@@ -373,13 +367,13 @@ eg_tensor *eg_local_response_norm_with(eg_tensor *x, const eg_local_response_nor
     int64_t spatial = x->n / eg__max(1, x->shape[0]) / eg__max(1, x->shape[1]);
     eg_pool_options window = {
         .kernels = {o.channels, 1}, .stride = 1, .pads = {{o.channels / 2, (o.channels - 1) / 2}}};
-    eg_scope s = eg_scope_push();
+    eg__wide s = EG__WIDE_BEGIN(&x);
     eg_tensor *squares = eg_reshape(eg_square(x), EG_SHAPE(x->shape[0], 1, x->shape[1], spatial));
     eg_tensor *mean = squares ? eg_avg_pool2d_with(squares, &window) : NULL;
     mean = mean ? eg_reshape(mean, eg_shape_of(x)) : NULL;
     if (!mean) {
-        return eg_scope_pop(s, NULL);
+        return eg__wide_end(s, NULL);
     }
     eg_tensor *scale = eg_add_scalar(eg_mul_scalar(mean, o.alpha), o.k);
-    return eg_scope_pop(s, eg_mul(x, eg_pow_scalar(scale, -o.beta)));
+    return eg__wide_end(s, eg_mul(x, eg_pow_scalar(scale, -o.beta)));
 }

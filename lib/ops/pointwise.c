@@ -349,14 +349,28 @@ static eg_tensor *beside(const eg__op **op, const char *in_place, const eg_tenso
     return operand(*op, in_place ? in_place : (*op)->name, in_place != NULL, dtype, v);
 }
 
+/* Whether a half loses the number beside it, not just some of its digits: it overflows, or is below the normal
+ * numbers. Comparisons ask about the rounded number. */
+static bool is_lost(const eg__op *op, int dtype, double v)
+{
+    const double most = dtype == EG_F16 ? 65504 : 0x1.fep127, least = dtype == EG_F16 ? 0x1p-14 : 0x1p-126;
+    return eg__is_half(dtype) && op->infer != eg__infer_compare && v != 0 && isfinite(v) &&
+           (fabs(v) > most || fabs(v) < least);
+}
+
 static eg_tensor *with_number(const eg__op *op, eg_tensor *a, number v)
 {
     if (eg__check(a, op->name, "a")) {
         return NULL;
     }
-    eg_scope s = eg_scope_push();
+    eg__wide s = {.dtype = -1};
+    if (unlikely(is_lost(op, a->dtype, v.real))) {
+        s = EG__WIDE_BEGIN(&a);
+    } else {
+        s.scope = eg_scope_push();
+    }
     eg_tensor *b = beside(&op, NULL, a, v);
-    return eg_scope_pop(s, b ? eg__op2(op, a, b, NULL) : NULL);
+    return eg__wide_end(s, b ? eg__op2(op, a, b, NULL) : NULL);
 }
 
 static eg_tensor *with_number_(const eg__op *op, const char *name, eg_tensor *a, number v)
@@ -365,8 +379,9 @@ static eg_tensor *with_number_(const eg__op *op, const char *name, eg_tensor *a,
         return NULL;
     }
     eg_scope s = eg_scope_push();
-    eg_tensor *b = beside(&op, name, a, v);
-    eg_tensor *r = b ? eg__inplace(op, name, (eg_tensor *[]){a, b}, 2, NULL) : NULL;
+    const bool wide = is_lost(op, a->dtype, v.real);
+    eg_tensor *b = wide ? with_number(op, eg_detach(a), v) : beside(&op, name, a, v);
+    eg_tensor *r = !b ? NULL : wide ? eg_copy_(a, b) : eg__inplace(op, name, (eg_tensor *[]){a, b}, 2, NULL);
     eg_scope_pop(s, NULL);
     return r;
 }
@@ -439,8 +454,10 @@ eg_tensor *eg_where(eg_tensor *condition, eg_tensor *a, eg_tensor *b)
 
 eg_tensor *eg_lerp(eg_tensor *a, eg_tensor *b, eg_tensor *weight)
 {
-    eg_scope s = eg_scope_push();
-    return eg_scope_pop(s, eg_add(a, eg_mul(weight, eg_sub(b, a))));
+    /* From the nearer of the two, so that a weight of 1 gives b and neither is lost beside a much larger one. */
+    eg__wide s = EG__WIDE_BEGIN(&a, &b, &weight);
+    eg_tensor *near_a = eg_lt_scalar(weight, 0.5), *step = eg_where(near_a, weight, eg_sub_scalar(weight, 1));
+    return eg__wide_end(s, eg_add(eg_where(near_a, a, b), eg_mul(step, eg_sub(b, a))));
 }
 
 /* ---- with axes or special values ---------------------------------------------------------------- */
@@ -474,9 +491,9 @@ eg_tensor *eg_glu(eg_tensor *x, int axis)
     if (x->shape[a] != 2 * half) {
         return eg__fail_null(EG_ESHAPE, "glu", "axis %d of %s has no halves", a, EG__SHAPE_OF(x));
     }
-    eg_scope s = eg_scope_push();
+    eg__wide s = EG__WIDE_BEGIN(&x);
     eg_tensor *gate = eg_sigmoid(eg_slice(x, a, half, EG_END, 1));
-    return eg_scope_pop(s, eg_mul(eg_slice(x, a, 0, half, 1), gate));
+    return eg__wide_end(s, eg_mul(eg_slice(x, a, 0, half, 1), gate));
 }
 
 eg_tensor *eg_nan_to_num(eg_tensor *x, double nan, double positive, double negative)

@@ -5,11 +5,6 @@
 
 /* ---- autocast -------------------------------------------------------------------------------- */
 
-static bool is_half(int dtype)
-{
-    return dtype == EG_F16 || dtype == EG_BF16;
-}
-
 /* Double precision beside it: the product is one of f64. */
 static bool has_f64(eg_tensor *const *in, int nin)
 {
@@ -38,7 +33,7 @@ bool eg__autocast(const eg__op *op, eg_tensor *const *in, int nin, int low, eg__
 
 eg_status eg_autocast(eg_dtype dtype)
 {
-    if (dtype != EG_F32 && !is_half((int)dtype)) {
+    if (dtype != EG_F32 && !eg__is_half((int)dtype)) {
         return eg__fail(EG_EINVAL, "eg_autocast", "to %s: it must be bf16 or f16, or f32 for none",
                         eg_dtype_name(dtype));
     }
@@ -64,6 +59,41 @@ void eg_autocast_end(eg_autocast_block *block)
         eg_autocast(block->before);
         block->open = 0;
     }
+}
+
+/* ---- compositions of halves -------------------------------------------------------------------- */
+
+eg__wide eg__wide_begin(eg_tensor **const *operands, int n)
+{
+    eg_tensor *in[8];
+    eg__wide w = {eg_scope_push(), -1};
+    bool half = false;
+    for (int i = 0; i < n; i++) {
+        in[i] = *operands[i];
+        if (in[i] && in[i]->magic != EG__MAGIC) {
+            return w; /* refused by the first op */
+        }
+        half |= in[i] && eg__is_half(in[i]->dtype);
+    }
+    if (likely(!half || !w.scope.depth)) {
+        return w;
+    }
+    w.dtype = eg__common_dtype(in, n);
+    for (int i = 0; i < n; i++) {
+        *operands[i] = in[i] && eg__is_half(in[i]->dtype) ? eg_cast(in[i], EG_F32) : in[i];
+    }
+    return w;
+}
+
+eg_tensor *eg__wide_end(eg__wide w, eg_tensor *y)
+{
+    const bool narrows = y && w.dtype >= 0 && eg__is_float(y->dtype);
+    return eg_scope_pop(w.scope, narrows ? eg_cast(y, (eg_dtype)w.dtype) : y);
+}
+
+eg_tensor *eg__wide_end_full(eg__wide w, eg_tensor *y)
+{
+    return eg_autocast_dtype() == EG_F32 ? eg__wide_end(w, y) : eg_scope_pop(w.scope, y);
 }
 
 /* ---- products -------------------------------------------------------------------------------- */

@@ -125,10 +125,12 @@ eg_tensor *eg_tile(eg_tensor *x, eg_shape counts)
     eg_shape s = {.ndim = x->ndim > counts.ndim ? x->ndim : counts.ndim}, full = s;
     int64_t count[EG_MAX_DIMS];
     bool more = false;
+    int repeated = 0;
     for (int d = 0; d < s.ndim; d++) {
         int at = d - (s.ndim - x->ndim), k = d - (s.ndim - counts.ndim);
         s.dim[d] = at < 0 ? 1 : x->shape[at];
         count[d] = k < 0 ? 1 : counts.dim[k];
+        repeated += count[d] != 1;
         if (count[d] < 0 || __builtin_mul_overflow(s.dim[d], count[d], &full.dim[d])) {
             return eg__fail_null(EG_ESHAPE, "tile", "count %lld for axis %d of %s is %s", (long long)count[d], d,
                                  EG__SHAPE_OF(x), count[d] < 0 ? "negative" : "too large");
@@ -137,7 +139,13 @@ eg_tensor *eg_tile(eg_tensor *x, eg_shape counts)
     if (eg__check_room("tile", x->device, full.ndim, full.dim, x->dtype)) {
         return NULL;
     }
-    eg_scope scope = eg_scope_push();
+    /* More axes than one expansion repeats: their gradients are summed one after the other. */
+    eg__wide wide = {.dtype = -1};
+    if (repeated > EG_MAX_DIMS / 2 - 1 && eg__tracked(eg__thread_get(), x)) {
+        wide = EG__WIDE_BEGIN(&x);
+    } else {
+        wide.scope = eg_scope_push();
+    }
     eg_tensor *y = eg_reshape(x, s);
     do {
         y = tile_some(y, count);
@@ -146,7 +154,7 @@ eg_tensor *eg_tile(eg_tensor *x, eg_shape counts)
             more |= count[d] != 1;
         }
     } while (y && more);
-    return eg_scope_pop(scope, y);
+    return eg__wide_end(wide, y);
 }
 
 eg_tensor *eg_repeat_interleave(eg_tensor *x, int64_t count, int axis)

@@ -144,12 +144,15 @@ static EG__COLD eg_tensor *with_initial(const eg__op *op, eg_tensor *x, const eg
         nothing |= opts.axes >> d & 1 && x->shape[d] == 0;
     }
     nothing = nothing && op != &eg__op_sum && op != &eg__op_prod;
-    eg_scope s = eg_scope_push();
+    eg__wide s = EG__WIDE_BEGIN(&x);
+    if (!x) {
+        return eg__wide_end(s, NULL);
+    }
     eg_tensor *y = eg__op1(nothing ? &eg__op_sum : op, x, &opts);
     y = nothing ? eg_cast(y, (eg_dtype)x->dtype) : y; /* zeros */
     eg_tensor *first = y ? eg__full_on(x->device, EG_SCALAR, o->initial, (eg_dtype)y->dtype) : NULL;
     join = nothing ? join_of(y && y->dtype == EG_BOOL ? &eg__op_max : &eg__op_sum, x->dtype) : join;
-    return eg_scope_pop(s, first ? join(y, first) : NULL);
+    return eg__wide_end(s, first ? join(y, first) : NULL);
 }
 
 static eg_tensor *plain(const eg__op *op, eg_tensor *x, const eg_reduce_options *o)

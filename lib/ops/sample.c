@@ -174,14 +174,14 @@ eg_tensor *eg_affine_grid(eg_tensor *theta, int64_t height, int64_t width, bool 
     if (eg__check_room(op, theta->device, 4, (int64_t[]){theta->shape[0], height, width, 2}, theta->dtype)) {
         return NULL;
     }
-    eg_scope s = eg_scope_push();
+    eg__wide s = EG__WIDE_BEGIN(&theta);
     eg_tensor *part[3];
     for (int k = 0; k < 3; k++) {
         part[k] = eg_reshape(eg_select(theta, 2, k), EG_SHAPE(theta->shape[0], 1, 1, 2));
     }
     eg_tensor *x = eg_reshape(spread(theta, width, align_corners), EG_SHAPE(1, 1, width, 1));
     eg_tensor *y = eg_reshape(spread(theta, height, align_corners), EG_SHAPE(1, height, 1, 1));
-    return eg_scope_pop(s, eg_add(eg_mul(x, part[0]), eg_add(eg_mul(y, part[1]), part[2])));
+    return eg__wide_end(s, eg_add(eg_mul(x, part[0]), eg_add(eg_mul(y, part[1]), part[2])));
 }
 
 /* ---- boxes ----------------------------------------------------------------------------------- */

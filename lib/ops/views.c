@@ -52,11 +52,6 @@ eg_tensor *eg_cast(eg_tensor *x, eg_dtype dtype)
     return x && x->dtype == dtype ? x : eg__op1(&eg__op_cast, x, &(eg__cast_opts){(int)dtype});
 }
 
-eg_tensor *eg__full(eg_tensor *x)
-{
-    return x && (x->dtype == EG_F16 || x->dtype == EG_BF16) && eg__thread_get()->autocast ? eg_cast(x, EG_F32) : x;
-}
-
 eg_tensor *eg_copy_(eg_tensor *x, eg_tensor *source)
 {
     if (eg__check(x, "eg_copy_", "x") || eg__check(source, "eg_copy_", "source")) {

@@ -17,7 +17,8 @@
  *     eg_<op>_int(a, number)      the number an int64_t, of which no digit is lost; not for [f]
  *     eg_<op>_int_(a, number)
  *
- * A number is weak: it takes a's dtype, rounded to it if that is a float. Beside integers
+ * A number is weak: it takes a's dtype, rounded to it if that is a float; a half multiplies with or adds a number
+ * outside its normal range in f32, and rounds the result. Beside integers
  *   - comparisons are exact: each element is compared with the number as it is, a fraction, NaN or a number
  *     out of the dtype's range too; logic asks whether the number is 0
  *   - arithmetic with a whole number the dtype cannot hold is EG_EINVAL; beside bool a whole number is i64
