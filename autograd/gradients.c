@@ -34,6 +34,27 @@ bool eg__needs(const eg__walk *w, int i)
     return k >= 0 && w->mark[k] & TO_X;
 }
 
+void eg__widen(eg__walk *w)
+{
+    for (int i = 0; i < w->e->nin && !w->wide; i++) {
+        if (unlikely(eg__is_half(w->e->in[i].dtype))) {
+            w->wide = true;
+            memset(w->wide_save, 0, sizeof w->wide_save);
+            memset(w->wide_dy, 0, sizeof w->wide_dy);
+        }
+    }
+}
+
+/* t, or f32 instead of a half, converted once. */
+static eg_tensor *widened(eg_tensor *t, eg_tensor **once)
+{
+    if (t && eg__is_half(t->dtype)) {
+        *once = *once ? *once : eg_cast(t, EG_F32);
+        t = *once;
+    }
+    return t;
+}
+
 static eg_tensor *saved(eg__walk *w, uint32_t which)
 {
     const eg__entry *e = w->e;
@@ -41,7 +62,7 @@ static eg_tensor *saved(eg__walk *w, uint32_t which)
         if (e->save[k].which == which) {
             eg_tensor *t = e->save[k].t;
             if (likely(atomic_load_explicit(&t->storage->version, memory_order_relaxed) == e->save[k].version)) {
-                return t;
+                return unlikely(w->wide) ? widened(t, &w->wide_save[k]) : t;
             }
             const char *wrote = atomic_load_explicit(&t->storage->wrote, memory_order_relaxed);
             return eg__fail_null(EG_ESTATE, me,
@@ -65,7 +86,8 @@ eg_tensor *eg__saved_out(eg__walk *w, int j)
 
 eg_tensor *eg__dy_or_null(eg__walk *w, int j)
 {
-    return w->grad[w->e->out + (uint64_t)j - w->start];
+    eg_tensor *dy = w->grad[w->e->out + (uint64_t)j - w->start];
+    return unlikely(w->wide) ? widened(dy, &w->wide_dy[j]) : dy;
 }
 
 eg_tensor *eg__dy(eg__walk *w, int j)
@@ -417,6 +439,7 @@ static eg_status run_rule(eg__walk *w, const eg__entry *e)
     w->e = e;
     w->opts = e->opts;
     w->status = EG_OK;
+    w->wide = false;
     eg_status st = likely(!(eg__mode(w->T) & EG__MODE_PROFILE)) ? e->rule(w) : profiled_rule(w);
     st = st ? st : w->status;
     eg_scope_pop(s, NULL);

@@ -126,6 +126,9 @@ struct eg__walk {
     const eg__entry *e;
     const void *opts; /* of the entry */
     eg_status status;
+    bool wide;                                            /* the rule computes halves in f32: eg__widen */
+    eg_tensor *wide_save[EG__MAX_SAVED_IN + EG__MAX_OUT]; /* what it was given so far of those */
+    eg_tensor *wide_dy[EG__MAX_OUT];
 };
 
 /* Where a slot's gradient and marks are; xs from before the interval live in a small hash. -1: nowhere. */
@@ -186,6 +189,15 @@ eg_tensor *eg__dy_or_null(eg__walk *w, int j);
 eg_tensor *eg__dy(eg__walk *w, int j);
 eg_shape eg__in_shape(const eg__walk *w, int i);
 eg_dtype eg__in_dtype(const eg__walk *w, int i);
+/* For a rule that computes a gradient with several ops: if one of the entry's inputs is a half, the functions above
+ * give it f32 instead of halves from here on, and eg__give rounds the gradient once. */
+void eg__widen(eg__walk *w);
+/* The dtype of numbers beside what was saved of input i. */
+static inline eg_dtype eg__wide_dtype(const eg__walk *w, int i)
+{
+    const eg_dtype dtype = eg__in_dtype(w, i);
+    return w->wide && eg__is_half((int)dtype) ? EG_F32 : dtype;
+}
 /* Hands over the gradient of input i; NULL stands for a failure on record. For pointwise ops it is
  * summed over what was broadcast. */
 eg_status eg__give(eg__walk *w, int i, eg_tensor *g);

@@ -45,6 +45,10 @@ static eg_status compose(eg__walk *w, const eg__attention_opts *o, eg_tensor *dy
 eg_status eg__grad_attention(eg__walk *w)
 {
     const eg__attention_opts *o = w->opts;
+    const bool composed = eg__walk_recorded(w) || (o->mask && eg__needs(w, 3)) || (o->slopes && eg__needs(w, 4));
+    if (composed) {
+        eg__widen(w);
+    }
     eg_tensor *dy = eg__dy(w, 0), *y = eg__saved_out(w, 0), *stats = eg__saved_out(w, 1), *in[5] = {NULL};
     for (int i = 0; i < 5; i++) {
         if ((i != 3 || o->mask) && (i != 4 || o->slopes) && !(in[i] = eg__saved_in(w, i))) {
@@ -54,7 +58,7 @@ eg_status eg__grad_attention(eg__walk *w)
     if (!dy || !y || !stats) {
         return eg__why();
     }
-    if (eg__walk_recorded(w) || (o->mask && eg__needs(w, 3)) || (o->slopes && eg__needs(w, 4))) {
+    if (composed) {
         return compose(w, o, dy, in);
     }
     eg_tensor *all[8] = {dy, in[0], in[1], in[2], y, stats, in[3], in[4]}, *out[EG__MAX_OUT];

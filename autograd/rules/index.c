@@ -5,7 +5,7 @@
 /* t in f32 if it is one of the halves, which sums do not take; eg__give turns the sum back. */
 static eg_tensor *summable(eg_tensor *t)
 {
-    return t && (t->dtype == EG_F16 || t->dtype == EG_BF16) ? eg_cast(t, EG_F32) : t;
+    return t && eg__is_half(t->dtype) ? eg_cast(t, EG_F32) : t;
 }
 
 static eg_tensor *gather(eg_tensor *x, eg_tensor *index, int axis)
@@ -173,5 +173,6 @@ static eg_status product(eg__walk *w, const eg__scatter_opts *o)
 eg_status eg__grad_scatter_reduce(eg__walk *w)
 {
     const eg__scatter_opts *o = w->opts;
+    eg__widen(w);
     return o->mode == EG_SCATTER_MUL ? product(w, o) : extreme(w, o);
 }

@@ -47,7 +47,7 @@ eg_status eg__grad_pad(eg__walk *w)
     if (o->mode == EG_PAD_CONSTANT || turned) {
         return eg__give(w, 0, eg__op1(&eg__op_pad, dx, &back));
     }
-    if (dx->dtype == EG_F16 || dx->dtype == EG_BF16) {
+    if (eg__is_half(dx->dtype)) {
         dx = eg_cast(dx, EG_F32); /* what sums want; eg__give turns it back */
     }
     for (int d = 0; d < x.ndim && dx; d++) {

@@ -44,9 +44,16 @@ eg_tensor *eg__before_activation(eg__walk *w, int act, eg_tensor *dy, eg_tensor 
                                                  : &eg__op_sigmoid_grad;
         return y ? eg__op2(op, dy, y, NULL) : NULL;
     }
-    eg_tensor *slope = act == EG__ACT_RELU   ? eg_cast(eg_logical_not(eg_le_scalar(y, 0)), (eg_dtype)y->dtype)
-                       : act == EG__ACT_TANH ? eg_sub(eg_scalar(1, (eg_dtype)y->dtype), eg_square(y))
-                                             : eg_mul(y, eg_sub(eg_scalar(1, (eg_dtype)y->dtype), y));
+    eg__widen(w);
+    dy = eg__dy(w, 0);
+    y = eg__saved_out(w, 0);
+    if (!dy || !y) {
+        return NULL;
+    }
+    const eg_dtype dtype = (eg_dtype)y->dtype;
+    eg_tensor *slope = act == EG__ACT_RELU   ? eg_cast(eg_logical_not(eg_le_scalar(y, 0)), dtype)
+                       : act == EG__ACT_TANH ? eg_sub(eg_scalar(1, dtype), eg_square(y))
+                                             : eg_mul(y, eg_sub(eg_scalar(1, dtype), y));
     return eg_mul(dy, slope);
 }
 

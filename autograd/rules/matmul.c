@@ -13,7 +13,8 @@ static void give(eg__walk *w, int i, eg_tensor *a, eg_tensor *b)
         repeated = shape.dim[d] != (s == 1 ? t : s);
     }
     if (repeated) {
-        eg__give(w, i, eg__sum_to(eg_matmul(a, b), shape));
+        const eg_dtype dtype = eg__is_half(a->dtype) ? EG_F32 : (eg_dtype)a->dtype; /* rounded after the sum */
+        eg__give(w, i, eg__sum_to(eg_matmul(eg_cast(a, dtype), b), shape));
     } else {
         eg__give_product(w, i, a, b);
     }

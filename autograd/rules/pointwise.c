@@ -2,10 +2,10 @@
  * records the walk, one tensor's derivative runs as its fused kernel instead, from the same text. */
 #include "autograd/rules/rules.h"
 
-/* Constants as 0-dim tensors of dy's dtype. */
-static eg_tensor *constant(const eg__walk *w, double v)
+/* Constants as 0-dim tensors of the dtype that dy is computed with. */
+static eg_tensor *constant(eg__walk *w, double v)
 {
-    return eg_scalar(v, (eg_dtype)eg__dy_or_null((eg__walk *)w, 0)->dtype);
+    return eg_scalar(v, (eg_dtype)eg__dy_or_null(w, 0)->dtype);
 }
 
 #define DY                   eg__dy(w, 0)
@@ -47,7 +47,7 @@ static eg_tensor *constant(const eg__walk *w, double v)
 #define GE(a, b)             eg_ge(a, b)
 #define EQ(a, b)             eg_eq(a, b)
 #define SEL(c, a, b)         eg_where(c, a, b)
-#define SUMSQ(a, b)          eg_add(eg_square(a), eg_square(b))
+#define BY_SQUARES(a, b)     by_squares(w, a, b)
 #define SILU_D(z)            silu_slope(w, z)
 #define GELU_D(z)            gelu_slope(w, z)
 #define GELU_TANH_D(z)       gelu_tanh_slope(w, z)
@@ -101,6 +101,14 @@ static eg_tensor *sinc_slope(eg__walk *w, eg_tensor *x)
     return SEL(near, series, DIV(difference, apart));
 }
 
+/* b / (a^2 + b^2) without the squares, which may leave the range; 0 where both are 0. */
+static eg_tensor *by_squares(eg__walk *w, eg_tensor *b, eg_tensor *a)
+{
+    eg_tensor *origin = eg_logical_and(EQ(a, C(0)), EQ(b, C(0)));
+    eg_tensor *length = eg_hypot(a, SEL(origin, C(1), b));
+    return DIV(DIV(b, length), length);
+}
+
 /* Of two equal numbers each gets half. */
 static eg_tensor *share(eg__walk *w, eg_tensor *mine, eg_tensor *equal)
 {
@@ -150,6 +158,7 @@ static eg_tensor *xlogy_da(eg__walk *w, eg_tensor *a, eg_tensor *b)
     eg_status eg__grad_##name(eg__walk *w)                             \
     {                                                                  \
         if (eg__walk_recorded(w)) {                                    \
+            eg__widen(w);                                              \
             return eg__give(w, 0, eg_mul(DY, df));                     \
         }                                                              \
         return eg__give(w, 0, fused(w, &eg__op_##name##_grad, saves)); \
@@ -170,9 +179,29 @@ static eg_tensor *fused(eg__walk *w, const eg__op *op, unsigned saves)
     if (eg__needs(w, i)) { \
         eg__give(w, i, d); \
     }
+
+/* Gradients that are one product, or one product and factors of 0, 1/2 and 1, are rounded once as they are. */
+static bool is_one_product(const eg__op *op)
+{
+    return op == &eg__op_add || op == &eg__op_sub || op == &eg__op_mul || op == &eg__op_maximum ||
+           op == &eg__op_minimum || op == &eg__op_fmax || op == &eg__op_fmin || op == &eg__op_copysign ||
+           op == &eg__op_heaviside || op == &eg__op_rectify;
+}
+
+/* What was broadcast is summed after the product. */
+static void widen_pair(eg__walk *w)
+{
+    const eg__edge *in = w->e->in;
+    const bool summed = (in[0].shape && eg__needs(w, 0)) || (in[1].shape && eg__needs(w, 1));
+    if (summed || !is_one_product(w->e->op)) {
+        eg__widen(w);
+    }
+}
+
 #define EG_BINARY(name, kind, cast, f, fi, da, db, sa, sb, al, ah, bl, bh) \
     eg_status eg__grad_##name(eg__walk *w)                                 \
     {                                                                      \
+        widen_pair(w);                                                     \
         GIVE(0, da)                                                        \
         GIVE(1, db)                                                        \
         return w->status;                                                  \

@@ -43,9 +43,21 @@ static double count_of(const eg__walk *w)
     return n;
 }
 
+/* The op done again on halves in f32, with its axes kept: the result that was saved is a half, which may have rounded,
+ * overflowed or become 0. Else the saved result. */
+static eg_tensor *result(eg__walk *w)
+{
+    if (!w->wide) {
+        return with_axes(w, eg__saved_out(w, 0));
+    }
+    eg__reduce_opts o = *(const eg__reduce_opts *)w->opts;
+    o.keepdim = true;
+    return eg__op1(w->e->op, eg__saved_in(w, 0), &o);
+}
+
 static eg_tensor *number(const eg__walk *w, double v)
 {
-    return eg_scalar(v, eg__in_dtype(w, 0));
+    return eg_scalar(v, eg__wide_dtype(w, 0));
 }
 
 /* t, with 1 where it is 0, for denominators. */
@@ -63,13 +75,15 @@ eg_status eg__grad_sum(eg__walk *w)
 
 eg_status eg__grad_mean(eg__walk *w)
 {
+    eg__widen(w);
     eg_tensor *dy = eg_mul_scalar(with_axes(w, eg__dy(w, 0)), 1 / count_of(w));
     return eg__give(w, 0, eg_expand(dy, eg__in_shape(w, 0)));
 }
 
 eg_status eg__grad_logsumexp(eg__walk *w)
 {
-    eg_tensor *y = with_axes(w, eg__saved_out(w, 0));
+    eg__widen(w);
+    eg_tensor *y = result(w);
     y = eg_where(eg_eq(y, number(w, -(double)INFINITY)), number(w, 0), y);
     eg_tensor *share = eg_exp(eg_sub(eg__saved_in(w, 0), y));
     return eg__give(w, 0, eg_mul(share, with_axes(w, eg__dy(w, 0))));
@@ -107,7 +121,7 @@ eg_status eg__grad_prod(eg__walk *w)
     const eg__slice_grad_opts last = {{1, n - 1, 1, 1}, n};
     eg_tensor *dy = eg_reshape(eg__dy(w, 0), EG_SHAPE(kept, 1));
     dy = eg__op1(&eg__op_slice_grad, dy, &last);
-    eg_tensor *dx = eg__cumprod_grad(x, eg_cumprod(x, 1), dy, 1);
+    eg_tensor *dx = eg__cumprod_grad(x, dy, 1);
     return eg__give(w, 0, eg_permute(eg_reshape(dx, moved), back));
 }
 
@@ -116,6 +130,7 @@ eg_status eg__grad_prod(eg__walk *w)
 /* dy shared among the elements of x that equal y, times `slope` if there is one. */
 static eg_status share(eg__walk *w, eg_tensor *x, eg_tensor *slope)
 {
+    eg__widen(w);
     eg_tensor *equal = eg_eq(x, with_axes(w, eg__saved_out(w, 0)));
     eg_tensor *count = eg_sum(equal, .axes = axes_of(w), .keepdim = true);
     eg_tensor *dy = eg_div(with_axes(w, eg__dy(w, 0)), count);
@@ -136,6 +151,7 @@ eg_status eg__grad_min(eg__walk *w)
 
 eg_status eg__grad_norm(eg__walk *w)
 {
+    eg__widen(w);
     double p = ((const eg__reduce_opts *)w->opts)->p;
     eg_tensor *x = eg__saved_in(w, 0), *dy = with_axes(w, eg__dy(w, 0));
     if (p == 1) {
@@ -144,7 +160,7 @@ eg_status eg__grad_norm(eg__walk *w)
     if (isinf(p)) {
         return share(w, eg_abs(x), eg_sign(x));
     }
-    eg_tensor *y = not_zero(w, with_axes(w, eg__saved_out(w, 0)));
+    eg_tensor *y = not_zero(w, result(w));
     if (p == 2) {
         return eg__give(w, 0, eg_mul(x, eg_div(dy, y)));
     }
@@ -168,13 +184,15 @@ static double weight(const eg__walk *w)
 
 eg_status eg__grad_var(eg__walk *w)
 {
+    eg__widen(w);
     eg_tensor *dy = eg_mul_scalar(with_axes(w, eg__dy(w, 0)), 2 * weight(w));
     return eg__give(w, 0, eg_mul(centred(w), dy));
 }
 
 eg_status eg__grad_std(eg__walk *w)
 {
-    eg_tensor *y = not_zero(w, with_axes(w, eg__saved_out(w, 0)));
+    eg__widen(w);
+    eg_tensor *y = not_zero(w, result(w));
     eg_tensor *dy = eg_mul_scalar(with_axes(w, eg__dy(w, 0)), weight(w));
     return eg__give(w, 0, eg_mul(centred(w), eg_div(dy, y)));
 }

@@ -30,6 +30,9 @@ static eg_tensor *turned(eg_tensor *t)
 static eg_status saved_inputs(eg__walk *w, eg_tensor **in)
 {
     const eg__rnn_opts *o = w->opts;
+    if (eg__walk_recorded(w)) {
+        eg__widen(w);
+    }
     for (int i = 0; i < EG__RNN_INPUTS; i++) {
         bool there = i < EG__RNN_B_IH || o->has >> i & 1;
         in[i] = there ? eg__saved_in(w, i) : NULL;
@@ -184,7 +187,7 @@ static eg_tensor *again(eg__walk *w, eg_tensor *const *in, step_fn *step, eg__rn
 {
     const eg__rnn_opts *o = w->opts;
     eg_tensor *dy = eg__dy_or_null(w, 0), *dh = eg__dy_or_null(w, 1), *x = in[EG__RNN_X];
-    eg_tensor *sum = eg__full_on(x->device, EG_SCALAR, 0, eg_dtype_of(x));
+    eg_tensor *sum = eg__full_on(x->device, EG_SCALAR, 0, (eg_dtype)x->dtype);
     bool lstm = step == lstm_step;
     eg_tensor *zx = plus(eg_matmul(flat(x), turned(in[EG__RNN_W_IH])), in[EG__RNN_B_IH]);
     zx = lstm ? plus(zx, in[EG__RNN_B_HH]) : zx;

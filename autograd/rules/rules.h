@@ -13,8 +13,9 @@
 #include "lib/ops/ops.def"
 #undef EG_OP
 
-/* The gradient of y = cumprod(x) along the axis, composed of public ops. */
-eg_tensor *eg__cumprod_grad(eg_tensor *x, eg_tensor *y, eg_tensor *dy, int axis);
+/* The gradient of cumprod(x) along the axis, composed of public ops and in f64: products of the factors before and
+ * after one may leave the range of f32 where the product of both does not. */
+eg_tensor *eg__cumprod_grad(eg_tensor *x, eg_tensor *dy, int axis);
 
 /* dy before the activation (an eg__act whose derivative can be had from y) that made y. */
 eg_tensor *eg__before_activation(eg__walk *w, int act, eg_tensor *dy, eg_tensor *y);

@@ -34,10 +34,16 @@ eg_status eg__grad_cumsum(eg__walk *w)
 }
 
 /* dx_i = y_(i-1) s_i with s_i = dy_i + x_(i+1) s_(i+1): what is before x_i times what it acts on. */
-eg_tensor *eg__cumprod_grad(eg_tensor *x, eg_tensor *y, eg_tensor *dy, int axis)
+eg_tensor *eg__cumprod_grad(eg_tensor *x, eg_tensor *dy, int axis)
 {
-    if (!x || !y || !dy || x->n == 0) {
+    if (!x || !dy || x->n == 0) {
         return dy;
+    }
+    x = eg_cast(x, EG_F64);
+    dy = eg_cast(dy, EG_F64);
+    eg_tensor *y = x ? eg_cumprod(x, axis) : NULL;
+    if (!y || !dy) {
+        return NULL;
     }
     eg_shape s = {.ndim = x->ndim, .dim = {1, 1, 1, 1, 1, 1, 1, 1}};
     s.dim[axis] = x->shape[axis];
@@ -48,7 +54,7 @@ eg_tensor *eg__cumprod_grad(eg_tensor *x, eg_tensor *y, eg_tensor *dy, int axis)
 
 eg_status eg__grad_cumprod(eg__walk *w)
 {
-    return eg__give(w, 0, eg__cumprod_grad(eg__saved_in(w, 0), eg__saved_out(w, 0), eg__dy(w, 0), axis_of(w)));
+    return eg__give(w, 0, eg__cumprod_grad(eg__saved_in(w, 0), eg__dy(w, 0), axis_of(w)));
 }
 
 /* What was taken from a place goes back there, each time it was taken; halves are summed in f32. */
@@ -58,7 +64,7 @@ static eg_status take_back(eg__walk *w)
     eg__scatter_opts o = {.axis = axis_of(w), .ndim = x.ndim};
     eg_tensor *dy = eg__dy(w, 0), *indices = eg__saved_out(w, 1);
     memcpy(o.shape, x.dim, sizeof o.shape);
-    dy = dy && (dy->dtype == EG_F16 || dy->dtype == EG_BF16) ? eg_cast(dy, EG_F32) : dy;
+    dy = dy && eg__is_half(dy->dtype) ? eg_cast(dy, EG_F32) : dy;
     return eg__give(w, 0, indices ? eg__scatter(&eg__op_scatter_add, dy, indices, NULL, &o) : NULL);
 }
 
@@ -76,6 +82,7 @@ eg_status eg__grad_cummin(eg__walk *w)
 eg_status eg__grad_recurrence(eg__walk *w)
 {
     const eg__scan_opts *o = w->opts;
+    eg__widen(w);
     eg_tensor *db = recurrence(eg__saved_in(w, 0), eg__dy(w, 0), o->axis, !o->reverse);
     if (eg__needs(w, 0) && db) {
         eg_tensor *y = eg__saved_out(w, 0);
@@ -90,20 +97,22 @@ eg_status eg__grad_recurrence(eg__walk *w)
 
 eg_status eg__grad_softmax(eg__walk *w)
 {
-    eg_tensor *y = eg__saved_out(w, 0), *dy = eg__dy(w, 0);
     if (!eg__walk_recorded(w)) {
-        return eg__give(w, 0, eg__op2(&eg__op_softmax_grad, y, dy, w->opts));
+        return eg__give(w, 0, eg__op2(&eg__op_softmax_grad, eg__saved_out(w, 0), eg__dy(w, 0), w->opts));
     }
+    eg__widen(w);
+    eg_tensor *y = eg__saved_out(w, 0), *dy = eg__dy(w, 0);
     eg_tensor *sum = eg_sum(eg_mul(y, dy), .axes = EG_AXES(axis_of(w)), .keepdim = true);
     return eg__give(w, 0, eg_mul(y, eg_sub(dy, sum)));
 }
 
 eg_status eg__grad_log_softmax(eg__walk *w)
 {
-    eg_tensor *y = eg__saved_out(w, 0), *dy = eg__dy(w, 0);
     if (!eg__walk_recorded(w)) {
-        return eg__give(w, 0, eg__op2(&eg__op_log_softmax_grad, y, dy, w->opts));
+        return eg__give(w, 0, eg__op2(&eg__op_log_softmax_grad, eg__saved_out(w, 0), eg__dy(w, 0), w->opts));
     }
+    eg__widen(w);
+    eg_tensor *y = eg__saved_out(w, 0), *dy = eg__dy(w, 0);
     eg_tensor *sum = eg_sum(dy, .axes = EG_AXES(axis_of(w)), .keepdim = true);
     return eg__give(w, 0, eg_sub(dy, eg_mul(eg_exp(y), sum)));
 }
