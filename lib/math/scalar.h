@@ -119,8 +119,9 @@ EG__HD double eg__f64_polygamma_term(double n, double q)
     return r;
 }
 
-/* n! (q^-s + (q+1)^-s + ...) for q > 0, s = n + 1 > 1: terms up to a = s + 8 or where they no longer count, then
- * the Euler-Maclaurin formula (23.1.30), B_2k / (2k)! the coefficients. */
+/* n! (q^-s + (q+1)^-s + ...) for q > 0, s = n + 1 > 2: terms up to q + k = s + 8 or where they no longer count, then
+ * the Euler-Maclaurin formula (23.1.30), B_2k / (2k)! the coefficients. Terms fall as exp(-s k / (q + k)) and q is
+ * below s + 8: there are fewer than 200 of them, also where q + 1 is q. */
 EG__HD double eg__f64_polygamma_above(double n, double q)
 {
     const double b[] = {1.0 / 12,
@@ -134,16 +135,18 @@ EG__HD double eg__f64_polygamma_above(double n, double q)
                         43867.0 / 5109094217170944000.0,
                         -174611.0 / 802857662698291200000.0};
     const double s = n + 1;
-    double sum = 0, a = q, part = 1; /* of q^-s */
-    for (; a < s + 8 && part > 1e-17 * sum; part = pow(q / a, s)) {
+    double sum = 0, k = 0, part = 1; /* of q^-s */
+    while (q + k < s + 8 && part > 1e-17 * sum) {
         sum += part;
-        a += 1;
+        k += 1;
+        part = exp(-s * log1p(k / q));
     }
     if (part > 1e-17 * sum) {
+        const double a = q + k;
         double tail = a / n + 0.5, rising = s / a;
-        for (int k = 0; k < 10; k++) {
-            tail += b[k] * rising;
-            rising *= (s + 2 * k + 1) / a * ((s + 2 * k + 2) / a);
+        for (int j = 0; j < 10; j++) {
+            tail += b[j] * rising;
+            rising *= (s + 2 * j + 1) / a * ((s + 2 * j + 2) / a);
         }
         sum += part * tail;
     }
@@ -287,6 +290,15 @@ EG__HD double eg__f64_hypot(double a, double b)
 EG__HD double eg__f64_copysign(double a, double b)
 {
     return copysign(a, b);
+}
+
+/* The power of two that brings numbers of which `largest` is the largest near 1, so that neither their sum overflows
+ * nor a share of it is rounded to the spacing of subnormal numbers. */
+EG__HD double eg__f64_near_one(double largest)
+{
+    int exponent = 0;
+    frexp(largest < DBL_MAX ? largest : DBL_MAX, &exponent);
+    return ldexp(1.0, exponent < -1000 ? 1000 : exponent > 1000 ? -1000 : -exponent);
 }
 
 /* ---- int64: wraps around, divides by zero to 0, shifts past the width to 0 (or the sign) ------ */
