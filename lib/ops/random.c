@@ -234,8 +234,8 @@ eg_tensor *eg_multinomial_with(eg_tensor *weights, int64_t k, const eg_multinomi
     eg_tensor *w = eg_cast(eg_detach(weights), EG_F64), *first = NULL;
     if (w && enough(name, w, k)) {
         eg_tensor *u = uniform_like(w);
-        /* 0 / 0 and what is divided by 0 come last. */
-        eg_tensor *times = eg_div(eg_neg(eg_log1p(eg_neg(u))), w);
+        /* Logarithms of times of arrival, which are in range for all weights; those of weight 0 come last. */
+        eg_tensor *times = eg_sub(eg_log(eg_neg(eg_log1p(eg_neg(u)))), eg_log(w));
         if (times) {
             eg_topk(times, k, -1, false, NULL, &first);
         }

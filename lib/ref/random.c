@@ -1,6 +1,7 @@
 /* random.c - numbers in a row and at random, draws and dropout, element by element. */
 #include "lib/ops/options.h"
 #include "lib/math/philox64.h"
+#include "lib/math/scalar.h"
 #include "lib/ref/ref.h"
 
 eg_status eg__ref_arange(const eg__call *c)
@@ -92,13 +93,6 @@ eg_status eg__ref_random(const eg__call *c)
     return EG_OK;
 }
 
-/* The weight of class k of a row; logits relative to the row's largest. */
-static double weight_of(const eg_tensor *x, int64_t at, bool logits, double top)
-{
-    double v = eg__get_at(x, at);
-    return logits ? exp(v - top) : v;
-}
-
 eg_status eg__ref_categorical(const eg__call *c)
 {
     const eg__categorical_opts *o = c->opts;
@@ -112,11 +106,13 @@ eg_status eg__ref_categorical(const eg__call *c)
     eg_status st = EG_OK;
     for (int64_t r = 0; r < rows && !st; r++) {
         double top = -(double)INFINITY, total = 0;
-        for (int64_t k = 0; o->logits && k < classes; k++) {
+        for (int64_t k = 0; k < classes; k++) {
             top = fmax(top, eg__get_at(x, r * classes + k));
         }
+        const double scale = eg__f64_near_one(top);
         for (int64_t k = 0; k < classes && !st; k++) {
-            double v = weight_of(x, r * classes + k, o->logits, top);
+            double v = eg__get_at(x, r * classes + k);
+            v = o->logits ? exp(v - top) : v * scale;
             if (!(v >= 0 && v < (double)INFINITY)) {
                 st = eg__fail(EG_EINVAL, c->op->name, "row %lld, class %lld: %g is no %s", (long long)r, (long long)k,
                               eg__get_at(x, r * classes + k), o->logits ? "logit" : "probability");

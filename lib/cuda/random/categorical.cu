@@ -2,6 +2,7 @@
 #include "lib/cuda/common/fault.cuh"
 #include "lib/cuda/random/draws.cuh"
 #include "lib/math/philox64.h"
+#include "lib/math/scalar.h"
 
 #include <egret/tensor.h>
 
@@ -48,13 +49,14 @@ template <class T> __global__ void __launch_bounds__(MOST, 1) running_sums(const
     if (threadIdx.x == 0) {
         wrong = k.classes;
     }
-    for (int64_t i = begin + lane; k.logits && i < end; i += 32) {
+    for (int64_t i = begin + lane; i < end; i += 32) {
         top = fmax(top, (double)x[i]);
     }
     top = block_max(top);
+    const double scale = eg__f64_near_one(top);
     for (int64_t i = begin + lane; i < end; i += 32) {
         double v = (double)x[i];
-        v = k.logits ? exp(v - top) : v;
+        v = k.logits ? exp(v - top) : v * scale;
         if (!(v >= 0 && v < (double)INFINITY)) {
             atomicMin(&wrong, (long long)i);
             v = 0;
