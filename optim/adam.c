@@ -58,16 +58,17 @@ static void fill_nadam(eg_optim *base, eg__optim_group *g)
         a->at = 0;
         a->product = 1;
     }
-    while (a->at < base->steps && a->product > 0) {
+    while (a->at < base->steps && a->product > 0 && nadam_momentum(a, a->at + 1) < a->o.beta1) {
         a->product *= nadam_momentum(a, ++a->at);
     }
-    a->at = base->steps; /* a product of 0 stays it */
+    a->product *= pow(a->o.beta1, (double)(base->steps - a->at)); /* from where the momenta are beta1; 0 stays 0 */
+    a->at = base->steps;
     double now = nadam_momentum(a, a->at), next = nadam_momentum(a, a->at + 1);
     g->lr = lr * next / (1 - a->product * next);
     g->fresh = lr * (1 - now) / (1 - a->product);
 }
 
-/* While the variance of the step is not known to be finite, the divisor is 1. */
+/* While the variance of the step is not known to be finite, the divisor is 1, whatever the second moment is. */
 static void fill_radam(eg_optim *base, eg__optim_group *g)
 {
     const eg_adam_options *o = &((const adam *)base)->o;
