@@ -39,31 +39,47 @@ static eg_tensor *gates(const conv_rnn *r, eg_tensor *all, int k, int end)
     return eg_slice(all, 1, k * r->hidden, end * r->hidden, 1);
 }
 
+/* Between the convolutions of a step halves are computed with in f32, */
+static eg_tensor *wide(eg_tensor *t)
+{
+    return t && eg__is_half(t->dtype) ? eg_cast(t, EG_F32) : t;
+}
+
+/* and states are rounded to what x and h have in common. */
+static eg_tensor *rounded(eg_tensor *t, eg_dtype common)
+{
+    return t && eg__is_half((int)common) ? eg_cast(t, common) : t;
+}
+
 static eg_rnn step_lstm(const conv_rnn *r, eg_tensor *of_x, eg_rnn s)
 {
-    eg_tensor *all = eg_add(of_x, convolved(r, s.h, r->w_hh, r->b_hh));
+    const eg_dtype dtype = eg_promote(eg_dtype_of(of_x), eg_dtype_of(s.h));
+    eg_tensor *all = eg_add(wide(of_x), wide(convolved(r, s.h, r->w_hh, r->b_hh)));
     eg_tensor *i = eg_sigmoid(gates(r, all, 0, 1)), *f = eg_sigmoid(gates(r, all, 1, 2));
     eg_tensor *g = eg_tanh(gates(r, all, 2, 3)), *o = eg_sigmoid(gates(r, all, 3, 4));
     s.c = eg_add(eg_mul(f, s.c), eg_mul(i, g));
-    s.h = eg_mul(o, eg_tanh(s.c));
+    s.h = rounded(eg_mul(o, eg_tanh(s.c)), dtype);
+    s.c = rounded(s.c, dtype);
     return s;
 }
 
 static eg_rnn step_gru(const conv_rnn *r, eg_tensor *of_x, eg_rnn s)
 {
+    const eg_dtype dtype = eg_promote(eg_dtype_of(of_x), eg_dtype_of(s.h));
     eg_tensor *both, *n;
+    of_x = wide(of_x);
     if (r->o.reset_before) {
         eg_tensor *weight = eg_slice(r->w_hh, 0, 0, 2 * r->hidden, 1);
-        both = eg_sigmoid(eg_add(gates(r, of_x, 0, 2), convolved(r, s.h, weight, NULL)));
+        both = eg_sigmoid(eg_add(gates(r, of_x, 0, 2), wide(convolved(r, s.h, weight, NULL))));
         weight = eg_slice(r->w_hh, 0, 2 * r->hidden, 3 * r->hidden, 1);
-        n = convolved(r, eg_mul(gates(r, both, 0, 1), s.h), weight, NULL);
+        n = wide(convolved(r, rounded(eg_mul(gates(r, both, 0, 1), s.h), dtype), weight, NULL));
     } else {
-        eg_tensor *of_h = convolved(r, s.h, r->w_hh, r->b_hh);
+        eg_tensor *of_h = wide(convolved(r, s.h, r->w_hh, r->b_hh));
         both = eg_sigmoid(eg_add(gates(r, of_x, 0, 2), gates(r, of_h, 0, 2)));
         n = eg_mul(gates(r, both, 0, 1), gates(r, of_h, 2, 3));
     }
     n = eg_tanh(eg_add(gates(r, of_x, 2, 3), n));
-    s.h = eg_add(n, eg_mul(gates(r, both, 1, 2), eg_sub(s.h, n)));
+    s.h = rounded(eg_add(n, eg_mul(gates(r, both, 1, 2), eg_sub(s.h, n))), dtype);
     return s;
 }
 
