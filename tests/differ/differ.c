@@ -1,9 +1,9 @@
 /* differ.c - runs the rows.
  *
- *     differ [--draws N] [--seed S] [--only WORD] [--draw K] [--show N] [--verbose]
+ *     differ [--draws N] [--seed S] [--only WORD] [--draw K] [--show N] [--range] [--verbose]
  *
  * N draws of each function whose name has the word in it; --draw: that one alone. With --verbose, how many of
- * each were accepted and refused. */
+ * each were accepted and refused. With --range, halves of all magnitudes (range.c). */
 #define _XOPEN_SOURCE 700
 #include <signal.h>
 #include <sys/wait.h>
@@ -25,7 +25,7 @@ static struct {
     int draws, show, only_draw;
     uint64_t seed;
     const char *only;
-    bool verbose;
+    bool verbose, range;
 } given = {.draws = 12, .show = 2, .only_draw = -1, .seed = 1, .only = ""};
 
 /* A draw that ends in a signal is one that differs. Each function has a process of its own, which ends with it. */
@@ -70,7 +70,9 @@ static void say(const row *r, const char *why)
 {
     char smaller[512] = "";
     printf("FAIL %s\n  draw %d of seed %llu: %s\n", r->name, now.number, (unsigned long long)given.seed, why);
-    shrink(&now, smaller, sizeof smaller);
+    if (!given.range) {
+        shrink(&now, smaller, sizeof smaller);
+    }
     if (smaller[0]) {
         printf("  simpler: %s\n", smaller);
     }
@@ -89,11 +91,11 @@ static outcome run_row(const row *r)
     int count[4] = {0}, draws = r->flags & FEW ? (given.draws + 3) / 4 : given.draws;
     char why[512];
     const bool all = given.only_draw < 0;
-    for (int k = all ? 0 : given.only_draw; k < draws || !all || (k < 8 + 2 * draws && few_accepted(count, draws));
-         k++) {
+    for (int k = all ? 0 : given.only_draw;
+         k < draws || !all || (k < 8 + 2 * draws && !given.range && few_accepted(count, draws)); k++) {
         draw_one(r, k);
         alarm(60);
-        outcome o = try_draw(&now, why, sizeof why);
+        outcome o = given.range ? try_range(&now, why, sizeof why) : try_draw(&now, why, sizeof why);
         alarm(0);
         if (o == DIFFERS && count[DIFFERS] < given.show) {
             say(r, why);
@@ -113,7 +115,7 @@ static outcome run_row(const row *r)
         printf("%-28s %6d accepted, %d differ, %d refused\n", r->name, count[AGREED] + count[DIFFERS], count[DIFFERS],
                count[REFUSED]);
     }
-    if (all && few_accepted(count, draws)) {
+    if (all && !given.range && few_accepted(count, draws)) {
         printf("FAIL %s\n  all but %d of %d draws are refused, which tries nothing\n", r->name,
                count[AGREED] + count[DIFFERS], count[AGREED] + count[DIFFERS] + count[REFUSED]);
         return DIFFERS;
@@ -144,8 +146,8 @@ static bool parse(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
-        if (!strcmp(argv[i], "--verbose")) {
-            given.verbose = true;
+        if (!strcmp(argv[i], "--verbose") || !strcmp(argv[i], "--range")) {
+            *(argv[i][2] == 'v' ? &given.verbose : &given.range) = true;
             continue;
         }
         if (!value) {
@@ -173,7 +175,7 @@ int main(int argc, char **argv)
 {
     int count[4] = {0};
     if (!parse(argc, argv)) {
-        fprintf(stderr, "differ [--draws N] [--seed S] [--only WORD] [--draw K] [--show N] [--verbose]\n");
+        fprintf(stderr, "differ [--draws N] [--seed S] [--only WORD] [--draw K] [--show N] [--range] [--verbose]\n");
         return 2;
     }
     share_ops();
@@ -182,7 +184,7 @@ int main(int argc, char **argv)
             count[run_apart(r)]++;
         }
     }
-    if (!given.only[0]) {
+    if (!given.only[0] && !given.range) {
         count[uncovered() ? DIFFERS : AGREED]++;
     }
     printf("%d passed, %d failed, %d skipped\n", count[AGREED], count[DIFFERS], count[MISSING]);

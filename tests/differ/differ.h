@@ -27,8 +27,9 @@ enum { MOST_TENSORS = 10, MOST_STEPS = 3, MOST_RESULTS = 8, MOST_CHOICES = 12 };
 /* ---- what is drawn --------------------------------------------------------------------------- */
 
 /* Numbers of a tensor: anywhere in low..high, on a grid of quarters (with ties), whole, with infinities, NaN,
- * zeros of both signs, huge and tiny ones among them, or with the first of these only. */
-typedef enum range { UNIFORM, TIES, WHOLE, SPECIAL, NONFINITE } range;
+ * zeros of both signs, huge and tiny ones among them, or with the first of these only; of any magnitude that the half
+ * dtype `low` holds, of both signs or positive. */
+typedef enum range { UNIFORM, TIES, WHOLE, SPREAD, SPREAD_POSITIVE, SPECIAL, NONFINITE } range;
 
 typedef struct step {
     int kind, a, b; /* of the list in tensors.c */
@@ -273,11 +274,15 @@ bool is_float(eg_dtype t);
 
 typedef enum form {
     AS_DRAWN,
-    WIDE,   /* the same numbers, floats as f64 (unless the row says otherwise), row-major */
-    AS_F64, /* made as drawn, floats of f64 from the start */
+    WIDE_F32, /* the same numbers, floats as f32, row-major */
+    NEAR_F32, /* those with noise in their last places */
+    WIDE,     /* the same numbers, floats as f64 (unless the row says otherwise), row-major */
+    AS_F64,   /* made as drawn, floats of f64 from the start */
 } form;
 /* With a tape: it follows the leaves, and views are taken under it. */
 void make_call(const draw *d, form how, const eg_tape *tape, call *c);
+/* t, f64, with noise as large as the rounding of f32. */
+eg_tensor *with_noise(eg_tensor *t);
 /* The numbers alone. */
 eg_tensor *make_base(const spec *s, eg_dtype dtype);
 /* The draw as a program would write it. */
@@ -288,6 +293,8 @@ const char *values_text(const spec *s);
 
 typedef enum outcome { AGREED, REFUSED, DIFFERS, MISSING } outcome;
 outcome try_draw(draw *d, char *why, size_t size);
+/* Changes the draw to halves of all magnitudes and tries that (range.c). */
+outcome try_range(draw *d, char *why, size_t size);
 /* Makes a draw that differs smaller for as long as it does. */
 void shrink(draw *d, char *why, size_t size);
 

@@ -117,7 +117,7 @@ static void print_leaf(FILE *to, const spec *s, int k)
         return;
     }
     eg_tensor *t = make_base(s, s->dtype);
-    if (eg_numel(t) <= SPELT_OUT || s->values >= SPECIAL) {
+    if (eg_numel(t) <= SPELT_OUT || s->values >= SPREAD) {
         fprintf(to, "    eg_tensor *t%d = eg_from_values(", k);
         print_shape(to, s->base);
         fputs(", ", to);

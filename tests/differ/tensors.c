@@ -310,8 +310,24 @@ int absent(draw *d)
     X(UNIFORM, eg_uniform(base, low, high, EG_F64))                                     \
     X(TIES, eg_mul_scalar(eg_round(eg_uniform(base, 4 * low, 4 * high, EG_F64)), 0.25)) \
     X(WHOLE, eg_floor(eg_uniform(base, low, high, EG_F64)))                             \
+    X(SPREAD, spread(base, (eg_dtype)low, s->seed, true))                               \
+    X(SPREAD_POSITIVE, spread(base, (eg_dtype)low, s->seed, false))                     \
     X(SPECIAL, specials(eg_uniform(base, low, high, EG_F64), 12, s->seed))              \
     X(NONFINITE, specials(eg_uniform(base, low, high, EG_F64), 5, s->seed))
+
+/* Numbers whose exponents are anywhere in the range of a half, or near one of them, its largest or its smallest. */
+static eg_tensor *spread(eg_shape base, eg_dtype half, uint64_t seed, bool negative)
+{
+    const double low = half == EG_F16 ? -24 : -133, high = half == EG_F16 ? 15.99 : 127.99;
+    const uint64_t kind = seed % 5;
+    const double width = kind == 0 ? high - low : kind == 1 ? 1 : 5;
+    const double from = kind == 0   ? low
+                        : kind == 1 ? high - width
+                        : kind == 2 ? low
+                                    : low + (high - low - width) * (double)(seed / 5 % 64) / 63;
+    eg_tensor *t = eg_exp2(eg_uniform(base, from, from + width, EG_F64));
+    return negative ? eg_where(eg_bernoulli(base, 0.5, EG_BOOL), t, eg_neg(t)) : t;
+}
 
 /* Every fourth number one of a list's first, at places of each tensor's own, so that any two meet. */
 static eg_tensor *specials(eg_tensor *t, uint64_t count, uint64_t seed)
@@ -363,12 +379,21 @@ eg_tensor *make_base(const spec *s, eg_dtype dtype)
     return t;
 }
 
+eg_tensor *with_noise(eg_tensor *t)
+{
+    return eg_mul(t, eg_uniform(eg_shape_of(t), 1 - 0x1p-22, 1 + 0x1p-22, EG_F64));
+}
+
 static eg_tensor *make_leaf(const draw *d, const spec *s, form how)
 {
     bool widens = is_float(s->dtype) && !s->fixed;
-    bool wide = how == WIDE && !(d->row->flags & SAME_DTYPE);
+    bool wide = how != AS_DRAWN && how != AS_F64 && !(d->row->flags & SAME_DTYPE);
     eg_tensor *t = make_base(s, how == AS_F64 && widens ? EG_F64 : s->dtype);
-    return widens && wide ? eg_cast(t, EG_F64) : t;
+    if (!widens || !wide) {
+        return t;
+    }
+    t = eg_cast(t, EG_F64);
+    return how == WIDE ? t : eg_cast(how == NEAR_F32 ? with_noise(t) : t, EG_F32);
 }
 
 /* A tensor of the call: `leaf` is what is seen through the steps, which a tape follows from there if it is given. */
@@ -383,7 +408,7 @@ static eg_tensor *make_tensor(const draw *d, const spec *s, form how, const eg_t
         t = take_step(t, &s->steps[i]);
     }
     made(t);
-    t = how == WIDE && !(d->row->flags & SAME_LAYOUT) ? eg_contiguous(t) : t;
+    t = how != AS_DRAWN && how != AS_F64 && !(d->row->flags & SAME_LAYOUT) ? eg_contiguous(t) : t;
     return d->row->flags & IN_PLACE && how == WIDE ? eg_copy(t) : t; /* which nothing else shares */
 }
 
