@@ -439,7 +439,7 @@ eg_tensor *eg_cross_entropy_with(eg_tensor *x, eg_tensor *target, const eg_cross
     eg__wide s = {.dtype = eg__is_half(x->dtype) ? x->dtype : -1};
     if (dense) {
         s = EG__WIDE_BEGIN(&x, &target, &weight);
-        each = target_losses(x, target, weight, o);
+        each = x ? target_losses(x, target, weight, o) : NULL;
         sums.count = each ? (double)each->n : 0;
     } else {
         s.scope = eg_scope_push();

@@ -170,8 +170,9 @@ void eg__norm_follow(const eg__call *c)
 static eg_tensor *single(eg_tensor *x, eg_tensor *weight, eg_tensor *bias, eg__norm_opts *o)
 {
     eg__wide s = EG__WIDE_BEGIN(&x);
+    x = eg_mul_scalar(x, 0);
     eg_tensor *scale = weight || !x ? weight : eg_ones(EG_SHAPE(x->shape[1]), (eg_dtype)x->dtype);
-    return eg__wide_end(s, scale ? run1(&eg__op_scale_channels, eg_mul_scalar(x, 0), scale, bias, o) : NULL);
+    return eg__wide_end(s, x && scale ? run1(&eg__op_scale_channels, x, scale, bias, o) : NULL);
 }
 
 static eg_tensor *train(eg_tensor *x, eg_tensor *weight, eg_tensor *bias, eg_tensor *mean, eg_tensor *var,
@@ -368,7 +369,7 @@ eg_tensor *eg_local_response_norm_with(eg_tensor *x, const eg_local_response_nor
     eg_pool_options window = {
         .kernels = {o.channels, 1}, .stride = 1, .pads = {{o.channels / 2, (o.channels - 1) / 2}}};
     eg__wide s = EG__WIDE_BEGIN(&x);
-    eg_tensor *squares = eg_reshape(eg_square(x), EG_SHAPE(x->shape[0], 1, x->shape[1], spatial));
+    eg_tensor *squares = x ? eg_reshape(eg_square(x), EG_SHAPE(x->shape[0], 1, x->shape[1], spatial)) : NULL;
     eg_tensor *mean = squares ? eg_avg_pool2d_with(squares, &window) : NULL;
     mean = mean ? eg_reshape(mean, eg_shape_of(x)) : NULL;
     if (!mean) {

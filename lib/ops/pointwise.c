@@ -369,7 +369,7 @@ static eg_tensor *with_number(const eg__op *op, eg_tensor *a, number v)
     } else {
         s.scope = eg_scope_push();
     }
-    eg_tensor *b = beside(&op, NULL, a, v);
+    eg_tensor *b = a ? beside(&op, NULL, a, v) : NULL;
     return eg__wide_end(s, b ? eg__op2(op, a, b, NULL) : NULL);
 }
 

@@ -81,7 +81,9 @@ eg__wide eg__wide_begin(eg_tensor **const *operands, int n)
     w.dtype = eg__common_dtype(in, n);
     for (int i = 0; i < n; i++) {
         *operands[i] = in[i] && eg__is_half(in[i]->dtype) ? eg_cast(in[i], EG_F32) : in[i];
+        half = half && (*operands[i] || !in[i]);
     }
+    *operands[0] = half ? *operands[0] : NULL; /* if one failed, the op on the first operand fails */
     return w;
 }
 

@@ -175,6 +175,9 @@ eg_tensor *eg_affine_grid(eg_tensor *theta, int64_t height, int64_t width, bool 
         return NULL;
     }
     eg__wide s = EG__WIDE_BEGIN(&theta);
+    if (!theta) {
+        return eg__wide_end(s, NULL);
+    }
     eg_tensor *part[3];
     for (int k = 0; k < 3; k++) {
         part[k] = eg_reshape(eg_select(theta, 2, k), EG_SHAPE(theta->shape[0], 1, 1, 2));
