@@ -9,6 +9,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import resource
 import shlex
 import shutil
@@ -349,6 +350,7 @@ def stops(at):
         check(f"{number.name}: the step goes on", is_asleep(part))
         ends(out, "step-2", "report")
         said = part.communicate(timeout=60)[0]
+        check(f"{number.name}: the speed is said", re.search(r"\ntraining: [\d.]+ steps per second\n", said), said)
         check(f"{number.name}: what follows the loops is done", "sum 3\n" in said and is_png(out + "/sum.png"), said)
         command = shlex.join([first, "pace", "--steps", "5", "--batch=7", "--out", out, "--resume"])
         line = said.rstrip("\n").split("\n")[-1]
