@@ -2,6 +2,7 @@
  * rules backwards over the entries on a path between them. */
 #include "autograd/record.h"
 #include "lib/core/device.h"
+#include "lib/core/follower.h"
 #include "lib/ops/options.h"
 #include "lib/trace/profile.h"
 
@@ -576,6 +577,7 @@ eg_status eg_tape_gradients_with(eg_tape tape, eg_tensor *y, eg_tensor *const *x
     }
     q.tape = &eg__record_of(T)->tapes[q.index];
     eg_status st = validate(T, &q);
+    st = st ? st : eg__follow_read(y, me); /* sums of gradients are not told */
     st = st ? st : answer(T, &q, out);
     for (int i = 0; out && st && i < n; i++) {
         out[i] = NULL; /* those made stay in the caller's scope and die with it */

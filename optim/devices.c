@@ -2,6 +2,7 @@
  * it is decided on the CPU. */
 #include <stdlib.h>
 
+#include "lib/core/follower.h"
 #include "optim/optim.h"
 
 /* Whether row i is the first of its device. */
@@ -100,6 +101,7 @@ eg_status eg__total_norm(const char *op, eg_tensor **gradients, int n, double p,
     for (int i = 0; i < n && !st; i++) {
         if (gradients[i]) {
             left[count++] = gradients[i];
+            st = eg__follow_read(gradients[i], op);
         }
     }
     *norm = 0;

@@ -114,10 +114,14 @@ EGT(functions_of_several_tensors)
     eg_tensors_free(named);
 }
 
-static eg_tensor *sorted(eg_tensor *x)
+static eg_tensor *products(eg_tensor *x)
 {
-    eg_tensor *y = NULL;
-    return eg_sort(x, 0, false, &y, NULL) ? NULL : y;
+    return eg_cumprod(x, 0);
+}
+
+static eg_tensor *read_on_host(eg_tensor *x)
+{
+    return eg_mul_scalar(x, eg_item(eg_sum(x)));
 }
 
 static eg_tensor *in_place(eg_tensor *x)
@@ -130,17 +134,193 @@ EGT(what_cannot_be_written_is_named)
     const char *path = egt_path("none.onnx");
     eg_scope s = eg_scope_push();
     eg_tensor *x = egt_random(EG_SHAPE(4, 4), EG_F32, -1, 1);
-    eg_module *m = eg_activation_new(sorted), *drops = eg_dropout_new(0.5), *changes = eg_activation_new(in_place);
-    EGT_REFUSED(eg_onnx_save(m, x, path), EG_ENOKERNEL, "sort");
+    eg_module *m = eg_activation_new(products), *drops = eg_dropout_new(0.5), *changes = eg_activation_new(in_place);
+    eg_module *reads = eg_activation_new(read_on_host);
+    EGT_REFUSED(eg_onnx_save(m, x, path), EG_ENOKERNEL, "cumprod");
     EGT_OK(eg_module_train(drops));
     EGT_REFUSED(eg_onnx_save(drops, x, path), EG_ENOKERNEL, "dropout");
     EGT_REFUSED(eg_onnx_save(changes, x, path), EG_ENOKERNEL, "in place");
+    EGT_REFUSED(eg_onnx_save(reads, x, path), EG_ENOKERNEL, "eg_item");
     EGT_REFUSED(eg_onnx_save(m, NULL, path), EG_EINVAL, "x");
     EGT_EQ(egt_files("none.onnx"), 0);
     EGT_OK(eg_module_free(m));
     EGT_OK(eg_module_free(drops));
     EGT_OK(eg_module_free(changes));
+    EGT_OK(eg_module_free(reads));
     eg_scope_pop(s, NULL);
+}
+
+/* ---- single calls -------------------------------------------------------------------------------------- */
+
+/* Functions of x, each of which has an option, a dtype or a shape that ONNX sees in another way. */
+#define CALLS(X)                                                                                                      \
+    X(roll, EG_SHAPE(5, 3), EG_F32, eg_roll(x, 2, 0))                                                                 \
+    X(roll_back, EG_SHAPE(5, 3), EG_I64, eg_roll(x, -4, -1))                                                          \
+    X(circular, EG_SHAPE(2, 3), EG_F32, eg_pad(x, .mode = EG_PAD_CIRCULAR, .before = {5, -1}, .after = {-1, 4}))      \
+    X(frames, EG_SHAPE(11), EG_F32, eg_frames(x, 4, 3))                                                               \
+    X(strided, EG_SHAPE(3, 4), EG_F32, eg_as_strided(x, EG_SHAPE(2, 3), (int64_t[]){1, 4}, 1))                        \
+    X(scaled, EG_SHAPE(1, 1, 4), EG_F32, eg_resize(x, EG_SHAPE(-1), .scale = {1.4}))                                  \
+    X(smooth, EG_SHAPE(1, 2, 9, 8), EG_F32, eg_resize(x, EG_SHAPE(4, 3), .mode = EG_RESIZE_CUBIC, .antialias = true)) \
+    X(area, EG_SHAPE(1, 2, 9, 8), EG_F32, eg_resize(x, EG_SHAPE(4, 3), .mode = EG_RESIZE_AREA))                       \
+    X(nearest, EG_SHAPE(1, 2, 9, 8), EG_U8, eg_resize(x, EG_SHAPE(4, 3), .mode = EG_RESIZE_NEAREST))                  \
+    X(window, EG_SHAPE(1, 1, 5, 2), EG_F32, eg_attention(x, x, x, .causal = true, .window = 1))                       \
+    X(both_ways, EG_SHAPE(1, 1, 5, 2), EG_F32, eg_attention(x, x, x, .window = 2))                                    \
+    X(slopes, EG_SHAPE(1, 2, 5, 2), EG_F32, eg_attention(x, x, x, .slopes = eg_full(EG_SHAPE(2), 0.3, EG_F32)))       \
+    X(hidden, EG_SHAPE(1, 1, 2, 3), EG_F32, eg_attention(x, x, x, .mask = rows_mask()))                               \
+    X(whole, EG_SHAPE(7), EG_F32, eg_floor_divide(x, eg_full(EG_SHAPE(1), 0.1, EG_F32)))                              \
+    X(whole_numbers, EG_SHAPE(7), EG_I64, eg_floor_divide(x, eg_full(EG_SHAPE(1), -3, EG_I64)))                       \
+    X(modulo, EG_SHAPE(7), EG_F16, eg_remainder(x, eg_full(EG_SHAPE(1), -0.3, EG_F16)))                               \
+    X(not_of_numbers, EG_SHAPE(4), EG_F32, eg_logical_not(x))                                                         \
+    X(less_of_bools, EG_SHAPE(4), EG_BOOL, eg_lt(x, eg_logical_not(x)))                                               \
+    X(bytes, EG_SHAPE(3, 4), EG_U8, eg_add(eg_mul(x, x), eg_max(x)))                                                  \
+    X(floor_of_integers, EG_SHAPE(4), EG_I32, eg_floor(x))                                                            \
+    X(any_of, EG_SHAPE(3, 4), EG_F32, eg_any(x, .axes = EG_AXES(1)))                                                  \
+    X(cut, EG_SHAPE(4, 2), EG_F32, eg_pad(x, .before = {-4}, .after = {3}, .value = 2))                               \
+    X(cut_and_mirrored, EG_SHAPE(4), EG_F32, eg_pad(x, .mode = EG_PAD_REFLECT, .before = {-2}, .after = {3}))         \
+    X(slope_of_f64, EG_SHAPE(4), EG_F64, eg_leaky_relu(x, 0.1))                                                       \
+    X(small, EG_SHAPE(4), EG_F64, eg_expm1(eg_mul_scalar(x, 1e-9)))                                                   \
+    X(sorted, EG_SHAPE(3, 5), EG_F32, eg_argsort(x, 1, true))                                                         \
+    X(bits, EG_SHAPE(5), EG_I32, eg_shift_right(x, eg_full(EG_SHAPE(1), 2, EG_I32)))                                  \
+    X(spectrum, EG_SHAPE(2, 7), EG_F32, eg_irfft(eg_rfft(x), .n = 7))                                                 \
+    X(labels, EG_SHAPE(3), EG_I64,                                                                                    \
+      eg_cross_entropy(eg_full(EG_SHAPE(3, 4), 0.5, EG_F32), eg_abs(x), .ignore = true, .ignore_index = 2))           \
+    X(different, EG_SHAPE(6), EG_I64, eg_bincount(eg_abs(x), NULL, 4))
+
+static eg_tensor *rows_mask(void)
+{
+    return eg_from_values(EG_SHAPE(1, 1, 2, 2), EG_BOOL, (double[]){1, 1, 0, 0});
+}
+
+#define CALL(name, shape, dtype, call)          \
+    static eg_tensor *call_##name(eg_tensor *x) \
+    {                                           \
+        return call;                            \
+    }
+CALLS(CALL)
+#undef CALL
+
+static eg_status call_of(eg_tensor *const *in, int nin, eg_tensor **out, int nout, void *user)
+{
+    eg_tensor *(*const *f)(eg_tensor *) = user;
+    (void)nin, (void)nout;
+    out[0] = (*f)(in[0]);
+    return out[0] ? EG_OK : eg_last_error()->code;
+}
+
+static void compare_call(eg_tensor *(*f)(eg_tensor *), eg_tensor *x, eg_tensor *other)
+{
+    const char *path = egt_path("call.onnx");
+    eg_tensor *y;
+    EGT_OK(eg_onnx_save_function(call_of, &f, NULL, &x, 1, 1, path));
+    eg_module *m = eg_onnx_load(path);
+    EGT_CHECK(m);
+    for (int i = 0; i < 2; i++) {
+        EGT_OK(eg_onnx_forward(m, i ? &other : &x, 1, &y));
+        EGT_EQ(eg_dtype_of(y), eg_dtype_of(f(x)));
+        EGT_CHECK(egt_distance(y, f(i ? other : x)) <= 2e-6);
+    }
+    EGT_OK(eg_module_free(m));
+}
+
+EGT(single_calls_give_what_the_function_does)
+{
+    static const struct {
+        const char *name;
+        eg_tensor *(*f)(eg_tensor *);
+        eg_shape shape;
+        eg_dtype dtype;
+    } calls[] = {
+#define CALL(name, shape, dtype, call) {#name, call_##name, shape, dtype},
+        CALLS(CALL)
+#undef CALL
+    };
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        snprintf(egt_case, sizeof egt_case, "%s", calls[i].name);
+        eg_scope s = eg_scope_push();
+        eg_tensor *x[2];
+        for (int k = 0; k < 2; k++) {
+            const bool real = calls[i].dtype <= EG_BF16;
+            const double low = calls[i].dtype == EG_U8 || calls[i].dtype == EG_BOOL ? 0 : -3;
+            eg_tensor *v = egt_random(calls[i].shape, EG_F64, low, calls[i].dtype == EG_BOOL ? 2 : 4);
+            x[k] = eg_cast(real ? v : eg_floor(v), calls[i].dtype);
+        }
+        compare_call(calls[i].f, x[0], x[1]);
+        eg_scope_pop(s, NULL);
+    }
+    egt_case[0] = '\0';
+}
+
+static eg_tensor *tiled(eg_tensor *x)
+{
+    return eg_tile(x, EG_SHAPE(2, 3));
+}
+
+EGT(results_without_elements_are_constants)
+{
+    eg_scope s = eg_scope_push();
+    eg_tensor *x = eg_zeros(EG_SHAPE(0, 2), EG_F32);
+    compare_call(tiled, x, x);
+    eg_scope_pop(s, NULL);
+}
+
+/* ---- any batch ------------------------------------------------------------------------------------------ */
+
+static eg_tensor *turned_rows(eg_tensor *x)
+{
+    return eg_flip(x, EG_AXES(0));
+}
+
+static eg_tensor *less_the_mean(eg_tensor *x)
+{
+    return eg_sub(x, eg_mean(x, .axes = EG_AXES(0)));
+}
+
+static eg_tensor *spread(eg_tensor *x)
+{
+    return eg_var(x, .axes = EG_AXES(0));
+}
+
+static eg_tensor *by_columns(eg_tensor *x)
+{
+    return eg_transpose(eg_softmax(eg_transpose(x, 0, 1), 0), 0, 1);
+}
+
+static eg_tensor *own_rows(eg_tensor *x)
+{
+    return eg_add(x, eg_ones(EG_SHAPE(eg_size(x, 0), 1), EG_F32));
+}
+
+static eg_tensor *gram(eg_tensor *x)
+{
+    return eg_matmul(eg_transpose(x, 0, 1), x);
+}
+
+EGT(any_batch_holds_for_other_sizes_or_is_refused)
+{
+    static const struct {
+        eg_tensor *(*f)(eg_tensor *);
+        const char *why;
+    } calls[] = {{turned_rows, "along the batch"},
+                 {less_the_mean, NULL},
+                 {spread, "along the batch"},
+                 {by_columns, NULL},
+                 {own_rows, "as many"},
+                 {gram, "matmul"}};
+    const char *path = egt_path("batch.onnx");
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        eg_scope s = eg_scope_push();
+        eg_module *m = eg_activation_new(calls[i].f);
+        eg_tensor *x = egt_random(EG_SHAPE(3, 3), EG_F32, -1, 1);
+        if (calls[i].why) {
+            EGT_REFUSED(eg_onnx_save(m, x, path, .any_batch = true), EG_ENOKERNEL, calls[i].why);
+            EGT_OK(eg_onnx_save(m, x, path));
+        } else {
+            there_and_back(m, x, egt_random(EG_SHAPE(5, 3), EG_F32, -1, 1));
+        }
+        EGT_REFUSED(eg_onnx_save(m, eg_zeros(EG_SHAPE(0, 3), EG_F32), path, .any_batch = true), EG_EINVAL, "row");
+        EGT_OK(eg_module_free(m));
+        eg_scope_pop(s, NULL);
+    }
 }
 
 /* Of each node's output, 2. */

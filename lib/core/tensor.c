@@ -274,7 +274,8 @@ bool eg_is_channels_last(const eg_tensor *t)
 
 const void *eg_data(const eg_tensor *t)
 {
-    return t && t->magic == EG__MAGIC && t->n && !eg__host_only(t, "eg_data", "t") ? eg__ptr(t) : NULL;
+    const bool readable = t && t->magic == EG__MAGIC && t->n && !eg__host_only(t, "eg_data", "t");
+    return readable && !eg__follow_read(t, "eg_data") ? eg__ptr(t) : NULL;
 }
 
 void *eg_data_mut(eg_tensor *t)
@@ -288,6 +289,9 @@ void *eg_data_mut(eg_tensor *t)
 /* Element `at` of the storage's memory, wherever that is: in place, or in *room; NULL: failed. */
 static const void *peek(const eg_tensor *t, const char *op, int64_t at, uint64_t *room)
 {
+    if (eg__follow_read(t, op)) {
+        return NULL;
+    }
     if (likely(!t->device)) {
         return eg__ptr(t) + at * (int64_t)eg__esize(t);
     }

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "lib/core/device.h"
+#include "lib/core/follower.h"
 #include "lib/ops/index.h"
 
 /* ---- corners --------------------------------------------------------------------------------- */
@@ -336,7 +337,7 @@ eg_box_samples eg_box_sample(eg_tensor *matches, int64_t count, double share)
         return b;
     }
     eg_scope s = eg_scope_push();
-    eg_tensor *here = s.depth ? eg_contiguous(eg_to(matches, eg_cpu())) : NULL;
+    eg_tensor *here = s.depth && !eg__follow_read(matches, op) ? eg_contiguous(eg_to(matches, eg_cpu())) : NULL;
     eg_tensor *positive =
         here ? some((const int64_t *)eg__ptr(here), here->n, true, (int64_t)(share * (double)count)) : NULL;
     eg_tensor *negative = positive ? some((const int64_t *)eg__ptr(here), here->n, false, count - positive->n) : NULL;

@@ -6,6 +6,7 @@
 #include <egret/ops/ctc.h>
 
 #include "lib/core/device.h"
+#include "lib/core/follower.h"
 #include "lib/ops/ctc_rows.h"
 #include "lib/ops/infer.h"
 
@@ -264,7 +265,10 @@ eg_status eg_ctc_beam_with(eg_tensor *x, eg_tensor **labels, eg_tensor **lengths
     made[0] = eg__full_on(0, EG_SHAPE(s.rows, s.steps), -1, EG_I64);
     made[1] = eg__full_on(0, EG_SHAPE(s.rows), 0, EG_I64);
     made[2] = eg__full_on(0, EG_SHAPE(s.rows), 0, EG_F64);
-    eg_status st = !numbers || (o.input_lengths && !frames) || !made[0] || !made[1] || !made[2] ? eg__why() : EG_OK;
+    eg_status read = numbers ? eg__follow_read(numbers, op) : EG_OK;
+    eg_status st = read                                                                           ? read
+                   : !numbers || (o.input_lengths && !frames) || !made[0] || !made[1] || !made[2] ? eg__why()
+                                                                                                  : EG_OK;
     if (!st) {
         s.x = (const double *)eg__ptr(numbers);
         s.frames = frames ? (const int64_t *)eg__ptr(frames) : NULL;

@@ -1,6 +1,7 @@
 /* fft.c - Fourier transforms: options, inference, public functions; signals cut into frames. */
 #include <math.h>
 
+#include "lib/core/follower.h"
 #include "lib/ops/infer.h"
 #include "lib/ops/options.h"
 
@@ -207,8 +208,8 @@ eg_tensor *eg_frames(eg_tensor *x, int64_t length, int64_t hop)
     if (eg__check_room("frames", x->device, shape.ndim, shape.dim, x->dtype)) {
         return eg_scope_pop(s, NULL);
     }
-    if (!eg__tracked(eg__thread_get(), x)) {
-        /* A view of elements that meet, which no gradient could take back. */
+    if (!eg__tracked(eg__thread_get(), x) && !eg__followed()) {
+        /* A view of elements that meet, which no gradient could take back, and who follows had to read all of. */
         int64_t strides[EG_MAX_DIMS];
         memcpy(strides, x->strides, sizeof strides);
         strides[last + 1] = strides[last];

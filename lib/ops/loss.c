@@ -1,6 +1,7 @@
 /* loss.c - losses: cross entropy of labels as an op of its own, the others as compositions. */
 #include <math.h>
 
+#include "lib/core/follower.h"
 #include "lib/ops/index.h"
 
 /* What divides the mean: a number, or the sum of a tensor where that is not known on the host. */
@@ -435,6 +436,12 @@ eg_tensor *eg_cross_entropy_with(eg_tensor *x, eg_tensor *target, const eg_cross
     if (check_classes(op, x, target, o, &dense)) {
         return NULL;
     }
+    if (!dense && eg__followed() && (o->ignore || o->weight)) { /* whose sum of weights is not told */
+        const eg_dtype wide = x->dtype == EG_F64 ? EG_F64 : EG_F32;
+        eg_scope told = eg_scope_push();
+        eg_tensor *y = eg_nll_loss_with(eg_log_softmax(eg_cast(x, wide), class_axis(x)), target, o);
+        return eg_scope_pop(told, y ? eg_cast(y, (eg_dtype)x->dtype) : NULL);
+    }
     eg_tensor *weight = o->weight, *each;
     eg__wide s = {.dtype = eg__is_half(x->dtype) ? x->dtype : -1};
     if (dense) {
@@ -457,7 +464,7 @@ static eg_status pick(const char *op, eg_tensor *labels, const eg_tensor *weight
                       const eg_cross_entropy_options *o, total *sums, picks *p)
 {
     *p = (picks){NULL, NULL};
-    if (!labels->device) {
+    if (!labels->device && !eg__followed()) {
         eg_tensor *l = checked_labels(op, labels, weight, classes, o, sums);
         p->counts = o->ignore ? eg_ge_scalar(l, 0) : NULL;
         p->safe = eg_clamp_min(l, 0);
@@ -499,7 +506,7 @@ eg_tensor *eg_nll_loss_with(eg_tensor *x, eg_tensor *labels, const eg_cross_entr
             eg_mul_scalar(eg_sum(all, .axes = EG_AXES(axis)), -o->label_smoothing / (double)x->shape[axis]);
         each = eg_add(eg_mul_scalar(each, 1 - o->label_smoothing), spread);
     }
-    if (labels->device && (weight || o->ignore)) {
+    if ((labels->device || eg__followed()) && (weight || o->ignore)) {
         sums.weights = !weight ? p.counts : !o->ignore ? picked : eg_mul(picked, p.counts);
         each = sums.weights ? each : NULL;
     }

@@ -38,6 +38,11 @@ typedef struct eg__shape_opts {
     int64_t shape[EG_MAX_DIMS];
 } eg__shape_opts;
 
+typedef struct eg__stride_opts {
+    int ndim;
+    int64_t shape[EG_MAX_DIMS], strides[EG_MAX_DIMS], offset; /* of the storage */
+} eg__stride_opts;
+
 typedef struct eg__permute_opts {
     int ndim, axis[EG_MAX_DIMS]; /* output axis d is input axis axis[d] */
 } eg__permute_opts;

@@ -220,16 +220,22 @@ eg_tensor *eg_as_strided(eg_tensor *x, eg_shape shape, const int64_t *strides, i
                              "%lld elements",
                              eg__shape_text(shape.ndim, shape.dim).s, (long long)room);
     }
-    eg_tensor *y = eg_detach(x);
-    if (y) {
-        y->ndim = (uint8_t)shape.ndim;
-        y->n = n;
-        y->offset = n ? offset : 0;
-        memcpy(y->shape, shape.dim, sizeof y->shape);
-        memcpy(y->strides, strides, (size_t)shape.ndim * sizeof *strides);
-        y->flags = eg__layout_flags(y->ndim, y->shape, y->strides);
-    }
-    return y;
+    eg__stride_opts o = {.ndim = shape.ndim, .offset = n ? offset : 0};
+    memcpy(o.shape, shape.dim, sizeof o.shape);
+    memcpy(o.strides, strides, (size_t)shape.ndim * sizeof *strides);
+    return eg__op1(&eg__op_as_strided, x, &o);
+}
+
+eg_status eg__infer_as_strided(eg__call *c)
+{
+    const eg__stride_opts *o = c->opts;
+    eg__desc *d = &c->desc[0];
+    d->dtype = c->in[0]->dtype;
+    d->ndim = (uint8_t)o->ndim;
+    d->offset = o->offset;
+    memcpy(d->shape, o->shape, sizeof d->shape);
+    memcpy(d->strides, o->strides, sizeof d->strides);
+    return eg__check_shape(c->op->name, d->ndim, d->shape, d->dtype, &d->n);
 }
 
 eg_tensor *eg_diagonal(eg_tensor *x, int64_t offset, int axis0, int axis1)

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "lib/core/device.h"
+#include "lib/core/follower.h"
 #include "lib/ops/index.h"
 
 /* ---- sort and topk --------------------------------------------------------------------------- */
@@ -163,7 +164,7 @@ eg_tensor *eg_in_topk(eg_tensor *x, eg_tensor *targets, int64_t k)
 static eg_tensor *group_of(eg_tensor *first, eg_tensor *order)
 {
     int64_t n = first->n;
-    if (first->device) {
+    if (first->device || eg__followed()) {
         eg_tensor *number = eg_sub_scalar(eg_cumsum(first, 0), 1);
         eg__scatter_opts o = {.ndim = 1, .shape = {n}};
         return number ? eg__scatter(&eg__op_scatter, number, order, NULL, &o) : NULL;
@@ -279,11 +280,12 @@ eg_status eg__infer_searchsorted(eg__call *c)
     return eg__check_shape(c->op->name, d->ndim, d->shape, EG_I64, &d->n);
 }
 
-/* How many elements of a bool tensor are true, -1 on failure. */
+/* How many elements of a bool tensor are true, -1 on failure: for messages and sizes. */
 static double count_true(eg_tensor *t)
 {
     eg_tensor *n = eg_sum(t);
-    return n ? eg_item(n) : -1;
+    const eg_tensor *here = n ? eg__on_host(n, "eg_sum") : NULL;
+    return here ? eg__load(eg__ptr(here), here->dtype, 0) : -1;
 }
 
 static eg_status check_line(eg_tensor *line)
@@ -359,7 +361,7 @@ eg_tensor *eg_bincount(eg_tensor *x, eg_tensor *weights, int64_t least)
         }
         least = eg__max(least, v[i] + 1);
     }
-    if (weights || ids->device) {
+    if (weights || ids->device || eg__followed()) {
         weights = weights ? weights : eg_ones_like(ids);
         return eg_scope_pop(s, eg_unsorted_segment_sum(weights, ids, least));
     }

@@ -1,6 +1,7 @@
 /* transfer.c - calls on devices: where they run, what they are given, and getting values there and back. */
 #include "lib/core/capture.h"
 #include "lib/core/device.h"
+#include "lib/core/follower.h"
 #include "lib/core/observer.h"
 #include "lib/ops/infer.h"
 #include "lib/ops/options.h"
@@ -144,6 +145,10 @@ eg_status eg_to_values(const eg_tensor *t, double *values)
     if (!values && t->n) {
         return eg__null_argument("eg_to_values", "values");
     }
+    st = eg__follow_read(t, "eg_to_values");
+    if (st) {
+        return st;
+    }
     eg_scope s = eg_scope_push();
     t = eg__on_host(t, "eg_to_values");
     for (int64_t i = 0; t && i < t->n; i++) {
@@ -165,6 +170,10 @@ eg_status eg_copy_out(const eg_tensor *t, void *data, size_t bytes)
     }
     if (!data && bytes) {
         return eg__null_argument("eg_copy_out", "data");
+    }
+    st = eg__follow_read(t, "eg_copy_out");
+    if (st) {
+        return st;
     }
     if (t->flags & EG__DENSE) {
         if (unlikely(t->device && t->n)) {

@@ -57,4 +57,4 @@ eg_status eg__ref_slice_grad(const eg__call *c)
         (void)c;                                \
         return EG_OK;                           \
     }
-VIEW(reshape) VIEW(expand) VIEW(permute) VIEW(slice) VIEW(detach) VIEW(alias) VIEW(diagonal)
+VIEW(reshape) VIEW(expand) VIEW(permute) VIEW(slice) VIEW(detach) VIEW(alias) VIEW(as_strided) VIEW(diagonal)

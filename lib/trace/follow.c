@@ -35,6 +35,19 @@ static eg_status written(eg__follower *base, const eg_tensor *x, const char *nam
     return tell((followed *)base, &call);
 }
 
+static eg_status looked_at(eg__follower *base, const eg_tensor *t, const char *name)
+{
+    followed *f = (followed *)base;
+    if (!f->by->read) {
+        return EG_OK;
+    }
+    eg_tensor *const in = (eg_tensor *)t;
+    const eg_op_call call = {name, &in, 1, NULL, 0, NULL, false};
+    const eg_follower by = {f->by->read, f->by->user, NULL};
+    followed reader = {*base, &by};
+    return tell(&reader, &call);
+}
+
 eg_status eg_follow(const eg_follower *by, eg_status (*body)(void *user), void *user)
 {
     static const char op[] = "eg_follow";
@@ -45,7 +58,7 @@ eg_status eg_follow(const eg_follower *by, eg_status (*body)(void *user), void *
     if (T->follower) {
         return eg__fail(EG_ESTATE, op, "ops of this thread are followed already");
     }
-    followed f = {{told, written}, by};
+    followed f = {{told, written, looked_at}, by};
     T->follower = &f.base;
     atomic_fetch_or_explicit(&T->mode, EG__MODE_FOLLOW, memory_order_relaxed);
     eg_status st = body(user);

@@ -15,17 +15,45 @@
 
 const char eg__onnx_save_name[] = "eg_onnx_save";
 
-static void failed(eg__onnx_writer *w, eg_status st)
+void eg__onnx_failed(eg__onnx_writer *w, eg_status st)
 {
-    w->status = w->status ? w->status : st;
+    if (st && !w->status) {
+        w->status = st;
+        snprintf(w->words, sizeof w->words, "%.199s", eg_last_error()->message);
+    }
+}
+
+/* Fails as the first failure did. */
+static eg_status failure(const eg__onnx_writer *w)
+{
+    return w->status ? eg_failf(w->status, eg__onnx_save_name, "%s", w->words) : EG_OK;
 }
 
 static void no_memory(eg__onnx_writer *w)
 {
-    failed(w, eg_fail(EG_ENOMEM, eg__onnx_save_name, "no memory for the graph"));
+    eg__onnx_failed(w, eg_fail(EG_ENOMEM, eg__onnx_save_name, "no memory for the graph"));
 }
 
 /* ---- tensors and names ------------------------------------------------------------------------------ */
+
+struct eg__onnx_text {
+    eg__onnx_text *next;
+    char s[];
+};
+
+const char *eg__onnx_text_new(eg__onnx_writer *w, const char *s)
+{
+    const size_t n = strlen(s) + 1;
+    eg__onnx_text *t = malloc(sizeof *t + n);
+    if (!t) {
+        no_memory(w);
+        return "";
+    }
+    memcpy(t->s, s, n);
+    t->next = w->text;
+    w->text = t;
+    return t->s;
+}
 
 static uint32_t slot_of(const eg__onnx_writer *w, const eg_tensor *t)
 {
@@ -64,36 +92,42 @@ static bool grow(eg__onnx_writer *w)
     return true;
 }
 
-const char *eg__onnx_see(eg__onnx_writer *w, eg_tensor *t, const char *name, eg__onnx_known_as is)
+void eg__onnx_see(eg__onnx_writer *w, eg_tensor *t, const char *name, eg__onnx_known_as is)
 {
     char made[24];
     snprintf(made, sizeof made, "/%u", w->serial++);
-    char *copy = strdup(name ? name : made);
-    eg_tensor *kept = copy && grow(w) ? eg_keep(t) : NULL;
-    if (!kept) {
-        free(copy);
+    const eg__onnx_seen seen = {t, eg__onnx_text_new(w, name ? name : made), is, {0, 0}};
+    if (!grow(w) || !eg_keep(t)) {
         no_memory(w);
-        return NULL;
+        return;
     }
     const uint32_t at = slot_of(w, t);
-    if (w->index[at]) { /* it has a new meaning: of an op that gave its input back */
-        eg__onnx_seen *s = &w->seen[w->index[at] - 1];
-        eg_release(kept);
-        free(s->name);
-        s->name = copy;
-        s->is = is;
-        return copy;
+    if (w->index[at]) { /* it has a new meaning: an op gave its input back */
+        w->seen[w->index[at] - 1] = seen;
+        eg_release(t);
+        return;
     }
-    w->seen[w->nseen++] = (eg__onnx_seen){kept, copy, is};
+    w->seen[w->nseen++] = seen;
     w->index[at] = w->nseen;
-    return copy;
 }
 
-void eg__onnx_same(eg__onnx_writer *w, eg_tensor *x, eg_tensor *y)
+bool eg__onnx_depends(const eg__onnx_writer *w, const eg_tensor *t)
 {
-    const char *name = x == y ? NULL : eg__onnx_name_of(w, x);
-    if (name) {
-        eg__onnx_see(w, y, name, eg__onnx_seen_of(w, x)->is);
+    const eg__onnx_seen *s = eg__onnx_seen_of(w, t);
+    return s && s->is >= EG__ONNX_VALUE;
+}
+
+eg__batch eg__batch_of(const eg__onnx_writer *w, const eg_tensor *t)
+{
+    const eg__onnx_seen *s = eg__onnx_seen_of(w, t);
+    return s ? s->batch : (eg__batch){0, 0};
+}
+
+void eg__batch_set(const eg__onnx_writer *w, const eg_tensor *t, eg__batch b)
+{
+    eg__onnx_seen *s = eg__onnx_seen_of(w, t);
+    if (s) {
+        s->batch = b;
     }
 }
 
@@ -149,7 +183,7 @@ void eg__onnx_initializer(eg__onnx_writer *w, eg_tensor *t, const char *name)
     eg_scope s = eg_scope_push();
     eg_tensor *dense = s.depth ? eg_contiguous(eg_to(eg_detach(t), eg_cpu())) : NULL;
     if (!dense) {
-        failed(w, eg_last_error()->code);
+        eg__onnx_failed(w, eg_last_error()->code);
     } else {
         const eg_shape shape = eg_shape_of(dense);
         put_raw(w, name, eg_dtype_of(dense), &shape, eg_numel(dense) ? eg_data(dense) : "",
@@ -160,151 +194,88 @@ void eg__onnx_initializer(eg__onnx_writer *w, eg_tensor *t, const char *name)
     }
 }
 
-/* The name of a tensor; one that nothing is known of is a constant. */
-const char *eg__onnx_name_of(eg__onnx_writer *w, eg_tensor *t)
+eg__val eg__of(eg__onnx_writer *w, eg_tensor *t)
 {
-    eg__onnx_seen *s = eg__onnx_seen_of(w, t);
-    if (!s) {
-        const char *name = eg__onnx_see(w, t, NULL, EG__ONNX_CONSTANT_NOW);
-        if (name) {
-            eg__onnx_initializer(w, t, name);
-        }
-        return name;
+    if (!t) {
+        return eg__none();
     }
-    if (s->is == EG__ONNX_WEIGHT_LATER) {
+    if (!eg__onnx_seen_of(w, t)) {
+        eg__onnx_see(w, t, NULL, EG__ONNX_WEIGHT_LATER);
+    }
+    eg__onnx_seen *s = eg__onnx_seen_of(w, t);
+    if (s && s->is == EG__ONNX_WEIGHT_LATER) {
         s->is = EG__ONNX_CONSTANT_NOW;
         eg__onnx_initializer(w, t, s->name);
+    } else if (s && s->is > EG__ONNX_VALUE) {
+        eg__onnx_failed(w,
+                        eg_failf(EG_ENOKERNEL, eg__onnx_save_name, "%.60s is used, which cannot be written", s->name));
     }
-    return s->name;
+    return (eg__val){.name = s ? s->name : "", .dtype = eg_dtype_of(t)};
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------------ */
-
-void eg__onnx_begin(eg__onnx_writer *w, const char *op)
+eg__val eg__constant(eg__onnx_writer *w, eg_tensor *t)
 {
-    w->node = eg__bytes_begin(&w->nodes, EG__ONNX_GRAPH_NODE);
-    eg__bytes_text(&w->nodes, EG__ONNX_NODE_OP, op);
+    char name[24];
+    snprintf(name, sizeof name, "/%u", w->serial++);
+    if (!t) {
+        eg__onnx_failed(w, eg_last_error()->code);
+        return eg__none();
+    }
+    eg__onnx_initializer(w, t, name);
+    return (eg__val){.name = eg__onnx_text_new(w, name), .dtype = eg_dtype_of(t)};
 }
 
-void eg__onnx_end(eg__onnx_writer *w)
-{
-    eg__bytes_end(&w->nodes, w->node);
-    w->node = 0;
-}
-
-void eg__onnx_from(eg__onnx_writer *w, eg_tensor *x)
-{
-    const char *name = x ? eg__onnx_name_of(w, x) : "";
-    eg__onnx_from_name(w, name ? name : "");
-}
-
-void eg__onnx_from_name(eg__onnx_writer *w, const char *name)
-{
-    eg__bytes_text(&w->nodes, EG__ONNX_NODE_INPUT, name);
-}
-
-void eg__onnx_from_ints(eg__onnx_writer *w, const int64_t *v, int n)
+eg__val eg__ints(eg__onnx_writer *w, const int64_t *v, int n)
 {
     char name[24];
     const eg_shape s = {1, {n}};
     snprintf(name, sizeof name, "/%u", w->serial++);
     put_raw(w, name, EG_I64, &s, v, (size_t)n * sizeof *v);
-    eg__onnx_from_name(w, name);
-}
-
-void eg__onnx_from_number(eg__onnx_writer *w, double v, eg_dtype dtype)
-{
-    char name[24];
-    snprintf(name, sizeof name, "/%u", w->serial++);
-    eg_scope s = eg_scope_push();
-    eg_tensor *t = s.depth ? eg_scalar(v, dtype) : NULL;
-    if (t) {
-        eg__onnx_initializer(w, t, name);
-    } else {
-        failed(w, eg_last_error()->code);
-    }
-    if (s.depth) {
-        eg_scope_pop(s, NULL);
-    }
-    eg__onnx_from_name(w, name);
-}
-
-void eg__onnx_to(eg__onnx_writer *w, eg_tensor *y)
-{
-    const char *name = eg__onnx_see(w, y, NULL, EG__ONNX_VALUE);
-    eg__bytes_text(&w->nodes, EG__ONNX_NODE_OUTPUT, name ? name : "");
-}
-
-void eg__onnx_no_output(eg__onnx_writer *w)
-{
-    eg__bytes_text(&w->nodes, EG__ONNX_NODE_OUTPUT, "");
-}
-
-eg__onnx_temp eg__onnx_to_temp(eg__onnx_writer *w)
-{
-    eg__onnx_temp t;
-    snprintf(t.name, sizeof t.name, "/%u", w->serial++);
-    eg__bytes_text(&w->nodes, EG__ONNX_NODE_OUTPUT, t.name);
-    return t;
-}
-
-static size_t begin_attribute(eg__onnx_writer *w, const char *name, eg__onnx_kind kind)
-{
-    const size_t began = eg__bytes_begin(&w->nodes, EG__ONNX_NODE_ATTRIBUTE);
-    eg__bytes_text(&w->nodes, EG__ONNX_ATTR_NAME, name);
-    eg__bytes_int(&w->nodes, EG__ONNX_ATTR_TYPE, kind);
-    return began;
-}
-
-void eg__onnx_set_int(eg__onnx_writer *w, const char *name, int64_t v)
-{
-    const size_t began = begin_attribute(w, name, EG__ONNX_INT);
-    eg__bytes_int(&w->nodes, EG__ONNX_ATTR_INT, v);
-    eg__bytes_end(&w->nodes, began);
-}
-
-void eg__onnx_set_float(eg__onnx_writer *w, const char *name, double v)
-{
-    const size_t began = begin_attribute(w, name, EG__ONNX_FLOAT);
-    eg__bytes_float(&w->nodes, EG__ONNX_ATTR_FLOAT, v);
-    eg__bytes_end(&w->nodes, began);
-}
-
-void eg__onnx_set_text(eg__onnx_writer *w, const char *name, const char *v)
-{
-    const size_t began = begin_attribute(w, name, EG__ONNX_STRING_);
-    eg__bytes_text(&w->nodes, EG__ONNX_ATTR_TEXT, v);
-    eg__bytes_end(&w->nodes, began);
-}
-
-void eg__onnx_set_ints(eg__onnx_writer *w, const char *name, const int64_t *v, int n)
-{
-    const size_t began = begin_attribute(w, name, EG__ONNX_INTS);
-    for (int i = 0; i < n; i++) {
-        eg__bytes_int(&w->nodes, EG__ONNX_ATTR_INTS, v[i]);
-    }
-    eg__bytes_end(&w->nodes, began);
+    return (eg__val){.name = eg__onnx_text_new(w, name), .dtype = EG_I64};
 }
 
 /* ---- following -------------------------------------------------------------------------------------- */
 
-/* A call none of whose inputs comes from the graph's makes constants. */
+/* Results are constants where no input comes from the graph's, or has elements, or where they have none. */
+static bool is_constant(const eg__onnx_writer *w, const eg_op_call *c)
+{
+    bool depends = false, elements = false, results = false;
+    for (int i = 0; i < c->nin; i++) {
+        const bool comes = eg__onnx_depends(w, c->in[i]);
+        depends = depends || comes;
+        elements = elements || (comes && eg_numel(c->in[i]));
+    }
+    for (int j = 0; j < c->nout; j++) {
+        results = results || eg_numel(c->out[j]);
+    }
+    return w->batch >= 0 ? !depends && !eg__onnx_makes_batch(w, c) : !elements || !results;
+}
+
 static eg_status told(const eg_op_call *c, void *user)
 {
     eg__onnx_writer *w = user;
-    bool comes = false;
-    for (int i = 0; i < c->nin; i++) {
-        const eg__onnx_seen *s = eg__onnx_seen_of(w, c->in[i]);
-        comes = comes || (s && s->is == EG__ONNX_VALUE);
+    if (w->status) {
+        return failure(w);
     }
-    comes = comes || (!c->in_place && eg__onnx_makes_batch(w, c));
-    if (c->in_place) {
-        return eg__onnx_seen_of(w, c->out[0])
-                   ? eg_failf(EG_ENOKERNEL, eg__onnx_save_name, "%.60s changes a tensor in place", c->op)
-                   : EG_OK;
+    if (!c->in_place) {
+        eg_status st = is_constant(w, c) ? EG_OK : eg__onnx_write_op(w, c);
+        eg__onnx_failed(w, st);
+    } else if (eg__onnx_seen_of(w, c->out[0])) {
+        eg__onnx_failed(w, eg_failf(EG_ENOKERNEL, eg__onnx_save_name, "%.60s changes a tensor in place", c->op));
     }
-    eg_status st = comes ? eg__onnx_write_op(w, c) : EG_OK;
-    return st ? st : w->status;
+    return failure(w);
+}
+
+/* What is made of elements that are read would be a constant. */
+static eg_status looked_at(const eg_op_call *c, void *user)
+{
+    eg__onnx_writer *w = user;
+    if (eg__onnx_depends(w, c->in[0])) {
+        eg__onnx_failed(w, eg_failf(EG_ENOKERNEL, eg__onnx_save_name,
+                                    "%.60s reads elements that depend on the input: only ops can be written", c->op));
+        return failure(w);
+    }
+    return EG_OK;
 }
 
 typedef struct job {
@@ -337,10 +308,13 @@ static void put_value(eg__onnx_writer *w, eg__bytes *b, uint32_t field, const ch
     const size_t type = eg__bytes_begin(b, EG__ONNX_VALUE_TYPE), tensor = eg__bytes_begin(b, 1);
     eg__bytes_int(b, 1, eg__onnx_type_of(t));
     const size_t shape = eg__bytes_begin(b, 2);
+    const eg__batch batch = eg__batch_of(w, t);
     for (int i = 0; i < eg_ndim(t); i++) {
         const size_t dim = eg__bytes_begin(b, 1);
-        if (!i && eg_size(t, 0) == w->batch) {
-            eg__bytes_text(b, 2, "N");
+        if (batch.from_end && i == eg_ndim(t) - batch.from_end) {
+            if (batch.times == 1) { /* else any size */
+                eg__bytes_text(b, 2, "N");
+            }
         } else {
             eg__bytes_int(b, 1, eg_size(t, i));
         }
@@ -359,10 +333,7 @@ static void name_outputs(eg__onnx_writer *w, const job *j, const char *const *na
         char made[24];
         snprintf(made, sizeof made, "output%d", i);
         const char *name = i < count && names && names[i] ? names[i] : j->nout == 1 ? "output" : made;
-        eg__onnx_begin(w, "Identity");
-        eg__onnx_from(w, j->out[i]);
-        eg__bytes_text(&w->nodes, EG__ONNX_NODE_OUTPUT, name);
-        eg__onnx_end(w);
+        eg__put_output(w, j->out[i], name);
         put_value(w, graph, EG__ONNX_GRAPH_OUTPUT, name, j->out[i]);
     }
 }
@@ -391,10 +362,10 @@ static eg_status write_file(eg__onnx_writer *w, const job *j, const char *path, 
     if (m.failed || ends.failed || w->nodes.failed || w->initializers.failed || w->data.failed) {
         no_memory(w);
     } else if (m.n > INT32_MAX) {
-        failed(w, eg_failf(EG_EINVAL, eg__onnx_save_name, "the model would have %zu bytes, a file has fewer than 2^31",
-                           m.n));
+        eg__onnx_failed(w, eg_failf(EG_EINVAL, eg__onnx_save_name,
+                                    "the model would have %zu bytes, a file has fewer than 2^31", m.n));
     }
-    eg_status st = w->status                ? w->status
+    eg_status st = w->status                ? failure(w)
                    : w->data.n && w->beside ? eg_file_write(w->beside, w->data.s, w->data.n)
                                             : EG_OK;
     st = st ? st : eg_file_write(path, m.s, m.n);
@@ -433,6 +404,9 @@ static void begin(eg__onnx_writer *w, const job *j, const eg_tensors *named, con
         snprintf(made, sizeof made, "input%d", i);
         const bool named_here = o->input_names && i < o->input_names_count && o->input_names[i];
         eg__onnx_see(w, j->in[i], named_here ? o->input_names[i] : j->nin == 1 ? "input" : made, EG__ONNX_VALUE);
+        if (w->batch >= 0 && eg_ndim(j->in[i]) && eg_size(j->in[i], 0) == w->batch) {
+            eg__batch_set(w, j->in[i], (eg__batch){eg_ndim(j->in[i]), 1});
+        }
     }
 }
 
@@ -440,11 +414,15 @@ static void end(eg__onnx_writer *w)
 {
     for (uint32_t i = 0; i < w->nseen; i++) {
         eg_release(w->seen[i].t);
-        free(w->seen[i].name);
+    }
+    for (eg__onnx_text *next = NULL; w->text; w->text = next) {
+        next = w->text->next;
+        free(w->text);
     }
     free(w->seen);
     free(w->index);
     free(w->nodes.s);
+    free(w->attributes.s);
     free(w->initializers.s);
     free(w->data.s);
     free(w->beside);
@@ -465,6 +443,10 @@ eg_status eg_onnx_save_function_with(eg_onnx_function f, void *user, const eg_te
             return eg_failf(EG_EINVAL, eg__onnx_save_name, "input %d is NULL", i);
         }
     }
+    if (o.any_batch && eg_ndim(in[0]) && !eg_size(in[0], 0)) {
+        return eg_fail(EG_EINVAL, eg__onnx_save_name,
+                       "any_batch wants an example with at least one row, input 0 has none");
+    }
     eg__onnx_writer w = {0};
     job j = {f, user, in, out, nin, nout};
     eg_scope s = eg_scope_push();
@@ -474,7 +456,8 @@ eg_status eg_onnx_save_function_with(eg_onnx_function f, void *user, const eg_te
     }
     if (!st) {
         begin(&w, &j, named, &o);
-        st = w.status ? w.status : eg_follow(&(eg_follower){told, &w}, body, &j);
+        st = w.status ? w.status : eg_follow(&(eg_follower){told, &w, looked_at}, body, &j);
+        st = w.status ? failure(&w) : st; /* what came of it is not the reason */
     }
     st = st ? st : write_file(&w, &j, path, &o);
     end(&w);

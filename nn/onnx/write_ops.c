@@ -1,344 +1,154 @@
-/* write_ops.c - the rows of Egret's op table as nodes of ONNX. */
-#include <math.h>
+/* write_ops.c - the table of ops and how a call goes through it; formulas of pointwise ops: write_pointwise.c. */
 #include <stdio.h>
 #include <string.h>
 
 #include <egret/error.h>
 #include <egret/ops.h>
 
-#include "lib/ops/options.h"
-#include "nn/onnx/write.h"
 #include "nn/onnx/write_rows.h"
+
+static eg_status node(eg__onnx_writer *w, const eg_op_call *c, const char *op)
+{
+    eg__val in[3];
+    for (int i = 0; i < c->nin && i < 3; i++) {
+        in[i] = eg__of(w, c->in[i]);
+    }
+    eg__give(w, c->out[0], eg__put_node(w, op, in, c->nin));
+    return EG_OK;
+}
+
+static const eg__write_row rows[] = {
+#define NODE(row, operator)                        {#row, node, NULL, operator, EG__BATCH_EACH, EG__WRITTEN},
+#define POINT(row, function, options)              {#row, NULL, eg__point_##function, "", EG__BATCH_EACH, EG__WRITTEN},
+#define WRITE(row, function, told, batch, options) {#row, eg__write_##function, NULL, told, EG__##batch, EG__WRITTEN},
+#define NONE(row, why)                             {#row, NULL, NULL, "", EG__BATCH_NEVER, EG__##why},
+#include "nn/onnx/write.def"
+#undef NODE
+#undef POINT
+#undef WRITE
+#undef NONE
+};
+
+enum { ROWS = sizeof rows / sizeof *rows };
+
+/* ---- refusals ----------------------------------------------------------------------------------------- */
 
 eg_status eg__onnx_cannot(const eg_op_call *c, const char *why)
 {
     return eg_failf(EG_ENOKERNEL, eg__onnx_save_name, "%.60s cannot be written: %s", c->op, why);
 }
 
-/* ---- one node ----------------------------------------------------------------------------------------- */
-
-/* x as this dtype, which may take a node before the one that is to come. */
-static eg__onnx_temp cast_before(eg__onnx_writer *w, eg_tensor *x, eg_dtype dtype)
+static eg_status unwritten(const eg_op_call *c, eg__unwritten why)
 {
-    eg__onnx_begin(w, "Cast");
-    eg__onnx_from(w, x);
-    eg__onnx_set_int(w, "to", eg__onnx_type_of_dtype(dtype));
-    const eg__onnx_temp t = eg__onnx_to_temp(w);
-    eg__onnx_end(w);
-    return t;
+    static const char *const words[] = {
+        [EG__OF_GRADIENT] = "it computes gradients",
+        [EG__OF_UPDATE] = "it is a step of an optimizer",
+        [EG__OF_CHANCE] = "it draws random numbers: eg_module_eval switches layers that do to inference",
+        [EG__WITHOUT] = "it has no inputs",
+        [EG__NO_OPERATOR] = "ONNX has no operator for it, and no short composition is exact enough",
+        [EG__TO_DO] = "operators of version 20 do not compute it"};
+    return eg__onnx_cannot(c, words[why]);
 }
 
-static eg_status simple(eg__onnx_writer *w, const eg_op_call *c, const char *op)
+/* ---- the batch ---------------------------------------------------------------------------------------- */
+
+static eg_status batch_refused(const eg_op_call *c, const char *why)
 {
-    eg__onnx_begin(w, op);
+    return eg_failf(EG_ENOKERNEL, eg__onnx_save_name, "%.60s cannot be written with .any_batch: %s", c->op, why);
+}
+
+eg_status eg__not_along_batch(const eg__onnx_writer *w, const eg_op_call *c, int axis)
+{
+    const int from_end = eg__batch_of(w, c->in[0]).from_end;
+    return from_end && axis == eg_ndim(c->in[0]) - from_end
+               ? batch_refused(c, "it works along the batch, whose size the nodes would have to know")
+               : EG_OK;
+}
+
+/* Inputs that are broadcast with each other have the axis in the same place, or one row there. */
+static eg_status batch_of_each(const eg__onnx_writer *w, const eg_op_call *c, eg__batch *b)
+{
     for (int i = 0; i < c->nin; i++) {
-        eg__onnx_from(w, c->in[i]);
+        const eg__batch here = eg__batch_of(w, c->in[i]);
+        if (here.from_end && b->from_end && (here.from_end != b->from_end || here.times != b->times)) {
+            return batch_refused(c, "its inputs have the batch in different axes");
+        }
+        *b = here.from_end ? here : *b;
     }
-    eg__onnx_to(w, c->out[0]);
-    eg__onnx_end(w);
-    return EG_OK;
-}
-
-static eg_status same(eg__onnx_writer *w, const eg_op_call *c, const char *op)
-{
-    (void)op;
-    eg__onnx_same(w, c->in[0], c->out[0]);
-    return EG_OK;
-}
-
-/* Both of the wider dtype; of tests and logic bool where ONNX wants it. */
-static eg_status pair(eg__onnx_writer *w, const eg_op_call *c, const char *op)
-{
-    const bool logic = !strcmp(op, "And") || !strcmp(op, "Or") || !strcmp(op, "Xor");
-    const eg_dtype a = eg_dtype_of(c->in[0]), b = eg_dtype_of(c->in[1]);
-    const eg_dtype wanted = logic ? EG_BOOL : a == b ? a : eg_promote(a, b);
-    eg__onnx_temp cast[2];
-    for (int i = 0; i < 2; i++) {
-        cast[i].name[0] = '\0';
-        if (eg_dtype_of(c->in[i]) != wanted) {
-            cast[i] = cast_before(w, c->in[i], wanted);
+    for (int i = 0; i < c->nin && b->from_end; i++) {
+        const bool has = c->in[i] && !eg__batch_of(w, c->in[i]).from_end && eg_ndim(c->in[i]) >= b->from_end;
+        if (has && eg_size(c->in[i], -b->from_end) != 1) {
+            return batch_refused(c, "an input that is not of the batch has as many rows as the example");
         }
     }
-    eg__onnx_begin(w, op);
-    for (int i = 0; i < 2; i++) {
-        if (cast[i].name[0]) {
-            eg__onnx_from_name(w, cast[i].name);
-        } else {
-            eg__onnx_from(w, c->in[i]);
+    return EG_OK;
+}
+
+static eg_status batch_of_result(const eg__onnx_writer *w, const eg_op_call *c, eg__batch_rule rule, eg__batch *b)
+{
+    if (rule == EG__BATCH_EACH) {
+        return batch_of_each(w, c, b);
+    }
+    for (int i = 0; i < c->nin && rule != EG__BATCH_OWN; i++) {
+        const eg__batch here = eg__batch_of(w, c->in[i]);
+        if (here.from_end && (i || rule == EG__BATCH_NEVER)) {
+            return batch_refused(c, i ? "an input that is shared by all rows has the batch"
+                                      : "its results do not grow row by row");
+        }
+        *b = here.from_end ? here : *b;
+    }
+    return EG_OK;
+}
+
+/* ---- a call ------------------------------------------------------------------------------------------- */
+
+static eg_status write_call(eg__onnx_writer *w, const eg_op_call *c, const eg__write_row *row)
+{
+    if (row->why) {
+        return unwritten(c, row->why);
+    }
+    if (!row->point) {
+        return row->write(w, c, row->told);
+    }
+    eg__val in[2] = {eg__none(), eg__none()};
+    for (int i = 0; i < c->nin && i < 2; i++) {
+        in[i] = eg__put_wide(w, eg__of(w, c->in[i]));
+    }
+    eg__give(w, c->out[0], row->point(w, c, in[0], in[1]));
+    return EG_OK;
+}
+
+/* Results that no node gives must not be taken for constants. */
+static eg_status finish(eg__onnx_writer *w, const eg_op_call *c, const eg__write_row *row, eg__batch batch)
+{
+    for (int j = 0; j < c->nout && !w->status; j++) {
+        char name[80];
+        snprintf(name, sizeof name, "output %d of %.40s", j, c->op);
+        if (!c->out[j]) {
+            continue;
+        }
+        if (!eg__onnx_seen_of(w, c->out[j])) {
+            eg__onnx_see(w, c->out[j], name, EG__ONNX_UNWRITTEN);
+        } else if (row->batch != EG__BATCH_OWN) {
+            eg__batch_set(w, c->out[j], batch);
+        }
+        const eg__batch b = eg__batch_of(w, c->out[j]);
+        if (b.from_end && (b.from_end > eg_ndim(c->out[j]) || eg_size(c->out[j], -b.from_end) != b.times * w->batch)) {
+            return batch_refused(c, "its result has other rows");
         }
     }
-    if (!strcmp(op, "Mod")) {
-        eg__onnx_set_int(w, "fmod", 1);
-    }
-    eg__onnx_to(w, c->out[0]);
-    eg__onnx_end(w);
-    return EG_OK;
+    return w->status;
 }
-
-static eg_status with_alpha(eg__onnx_writer *w, const eg_op_call *c, const char *op)
-{
-    const eg__params *o = c->options;
-    eg__onnx_begin(w, op);
-    eg__onnx_from(w, c->in[0]);
-    eg__onnx_set_float(w, "alpha", o->p);
-    eg__onnx_to(w, c->out[0]);
-    eg__onnx_end(w);
-    return EG_OK;
-}
-
-static eg_status hard_sigmoid(eg__onnx_writer *w, const eg_op_call *c, const char *op)
-{
-    eg__onnx_begin(w, op);
-    eg__onnx_from(w, c->in[0]);
-    eg__onnx_set_float(w, "alpha", 1.0 / 6);
-    eg__onnx_set_float(w, "beta", 0.5);
-    eg__onnx_to(w, c->out[0]);
-    eg__onnx_end(w);
-    return EG_OK;
-}
-
-static eg_status threshold(eg__onnx_writer *w, const eg_op_call *c, const char *op)
-{
-    const eg__params *o = c->options;
-    return o->q == 0 ? with_alpha(w, c, op) : eg__onnx_cannot(c, "it has another value than 0");
-}
-
-/* Limits that are there. */
-static eg_status clip_to(eg__onnx_writer *w, const eg_op_call *c, double low, double high)
-{
-    const eg_dtype dtype = eg_dtype_of(c->in[0]);
-    eg__onnx_begin(w, "Clip");
-    eg__onnx_from(w, c->in[0]);
-    if (low > -INFINITY) {
-        eg__onnx_from_number(w, low, dtype);
-    } else {
-        eg__onnx_from_name(w, "");
-    }
-    if (high < INFINITY) {
-        eg__onnx_from_number(w, high, dtype);
-    }
-    eg__onnx_to(w, c->out[0]);
-    eg__onnx_end(w);
-    return EG_OK;
-}
-
-static eg_status clip(eg__onnx_writer *w, const eg_op_call *c, const char *op)
-{
-    const eg__params *o = c->options;
-    const bool real = eg_dtype_of(c->in[0]) <= EG_BF16;
-    const double p = !real ? (double)o->ip : o->p, q = !real ? (double)o->iq : o->q;
-    return *op == '<' ? clip_to(w, c, -INFINITY, p) : *op == '>' ? clip_to(w, c, p, INFINITY) : clip_to(w, c, p, q);
-}
-
-static eg_status relu6(eg__onnx_writer *w, const eg_op_call *c, const char *op)
-{
-    (void)op;
-    return clip_to(w, c, 0, 6);
-}
-
-static eg_status cast(eg__onnx_writer *w, const eg_op_call *c, const char *op)
-{
-    eg__onnx_begin(w, op);
-    eg__onnx_from(w, c->in[0]);
-    eg__onnx_set_int(w, "to", eg__onnx_type_of_dtype(eg_dtype_of(c->out[0])));
-    eg__onnx_to(w, c->out[0]);
-    eg__onnx_end(w);
-    return EG_OK;
-}
-
-/* ---- a few nodes -------------------------------------------------------------------------------------- */
-
-/* "Op1 Op2 ...": one behind the other. */
-static eg_status chain(eg__onnx_writer *w, const eg_op_call *c, const char *ops)
-{
-    char op[32];
-    eg__onnx_temp t;
-    int used = 0;
-    for (bool first = true; sscanf(ops, " %31s%n", op, &used) == 1; first = false) {
-        ops += used;
-        eg__onnx_begin(w, op);
-        if (first) {
-            eg__onnx_from(w, c->in[0]);
-        } else {
-            eg__onnx_from_name(w, t.name);
-        }
-        if (*ops) {
-            t = eg__onnx_to_temp(w);
-        } else {
-            eg__onnx_to(w, c->out[0]);
-        }
-        eg__onnx_end(w);
-    }
-    return EG_OK;
-}
-
-static eg_status square(eg__onnx_writer *w, const eg_op_call *c, const char *op)
-{
-    eg__onnx_begin(w, op);
-    eg__onnx_from(w, c->in[0]);
-    eg__onnx_from(w, c->in[0]);
-    eg__onnx_to(w, c->out[0]);
-    eg__onnx_end(w);
-    return EG_OK;
-}
-
-/* x times a function of x. */
-static eg_status times(eg__onnx_writer *w, const eg_op_call *c, const char *op)
-{
-    eg__onnx_begin(w, op);
-    eg__onnx_from(w, c->in[0]);
-    const eg__onnx_temp t = eg__onnx_to_temp(w);
-    eg__onnx_end(w);
-    eg__onnx_begin(w, "Mul");
-    eg__onnx_from(w, c->in[0]);
-    eg__onnx_from_name(w, t.name);
-    eg__onnx_to(w, c->out[0]);
-    eg__onnx_end(w);
-    return EG_OK;
-}
-
-static eg_status gelu(eg__onnx_writer *w, const eg_op_call *c, const char *op)
-{
-    eg__onnx_begin(w, "Gelu");
-    eg__onnx_from(w, c->in[0]);
-    eg__onnx_set_text(w, "approximate", op);
-    eg__onnx_to(w, c->out[0]);
-    eg__onnx_end(w);
-    return EG_OK;
-}
-
-/* Floats: the quotient, rounded down. */
-static eg_status floor_divide(eg__onnx_writer *w, const eg_op_call *c, const char *op)
-{
-    if (eg_dtype_of(c->out[0]) > EG_BF16 || eg_dtype_of(c->in[0]) != eg_dtype_of(c->in[1])) {
-        return eg__onnx_cannot(c, "integers are divided towards 0 there");
-    }
-    eg__onnx_begin(w, op);
-    eg__onnx_from(w, c->in[0]);
-    eg__onnx_from(w, c->in[1]);
-    const eg__onnx_temp t = eg__onnx_to_temp(w);
-    eg__onnx_end(w);
-    eg__onnx_begin(w, "Floor");
-    eg__onnx_from_name(w, t.name);
-    eg__onnx_to(w, c->out[0]);
-    eg__onnx_end(w);
-    return EG_OK;
-}
-
-static eg_status not_equal(eg__onnx_writer *w, const eg_op_call *c, const char *op)
-{
-    if (eg_dtype_of(c->in[0]) != eg_dtype_of(c->in[1])) {
-        return eg__onnx_cannot(c, "its inputs have two dtypes");
-    }
-    eg__onnx_begin(w, op);
-    eg__onnx_from(w, c->in[0]);
-    eg__onnx_from(w, c->in[1]);
-    const eg__onnx_temp t = eg__onnx_to_temp(w);
-    eg__onnx_end(w);
-    eg__onnx_begin(w, "Not");
-    eg__onnx_from_name(w, t.name);
-    eg__onnx_to(w, c->out[0]);
-    eg__onnx_end(w);
-    return EG_OK;
-}
-
-/* ---- the table ------------------------------------------------------------------------------------------ */
-
-typedef eg_status write_fn(eg__onnx_writer *w, const eg_op_call *c, const char *op);
-
-static const struct row {
-    const char *op;
-    write_fn *write;
-    const char *onnx;
-} rows[] = {{"abs", simple, "Abs"},
-            {"acos", simple, "Acos"},
-            {"acosh", simple, "Acosh"},
-            {"add", pair, "Add"},
-            {"alias", same, ""},
-            {"asin", simple, "Asin"},
-            {"asinh", simple, "Asinh"},
-            {"atan", simple, "Atan"},
-            {"atanh", simple, "Atanh"},
-            {"bitwise_and", simple, "BitwiseAnd"},
-            {"bitwise_not", simple, "BitwiseNot"},
-            {"bitwise_or", simple, "BitwiseOr"},
-            {"bitwise_xor", simple, "BitwiseXor"},
-            {"cast", cast, "Cast"},
-            {"ceil", simple, "Ceil"},
-            {"celu", with_alpha, "Celu"},
-            {"checked_index", same, ""},
-            {"clamp", clip, ""},
-            {"clamp_max", clip, "<"},
-            {"clamp_min", clip, ">"},
-            {"copy", same, ""},
-            {"cos", simple, "Cos"},
-            {"cosh", simple, "Cosh"},
-            {"detach", same, ""},
-            {"div", pair, "Div"},
-            {"elu", with_alpha, "Elu"},
-            {"eq", pair, "Equal"},
-            {"erf", simple, "Erf"},
-            {"exp", simple, "Exp"},
-            {"floor", simple, "Floor"},
-            {"floor_divide", floor_divide, "Div"},
-            {"fmod", pair, "Mod"},
-            {"ge", pair, "GreaterOrEqual"},
-            {"gelu", gelu, "none"},
-            {"gelu_tanh", gelu, "tanh"},
-            {"gt", pair, "Greater"},
-            {"hardsigmoid", hard_sigmoid, "HardSigmoid"},
-            {"hardswish", simple, "HardSwish"},
-            {"isinf", simple, "IsInf"},
-            {"isnan", simple, "IsNaN"},
-            {"le", pair, "LessOrEqual"},
-            {"leaky_relu", with_alpha, "LeakyRelu"},
-            {"log", simple, "Log"},
-            {"log_sigmoid", chain, "Neg Softplus Neg"},
-            {"logical_and", pair, "And"},
-            {"logical_not", simple, "Not"},
-            {"logical_or", pair, "Or"},
-            {"logical_xor", pair, "Xor"},
-            {"lt", pair, "Less"},
-            {"maximum", pair, "Max"},
-            {"minimum", pair, "Min"},
-            {"mish", simple, "Mish"},
-            {"mul", pair, "Mul"},
-            {"ne", not_equal, "Equal"},
-            {"neg", simple, "Neg"},
-            {"pow", pair, "Pow"},
-            {"reciprocal", simple, "Reciprocal"},
-            {"rectify", simple, "PRelu"},
-            {"relu", simple, "Relu"},
-            {"relu6", relu6, ""},
-            {"round", simple, "Round"},
-            {"rsqrt", chain, "Sqrt Reciprocal"},
-            {"selu", simple, "Selu"},
-            {"sigmoid", simple, "Sigmoid"},
-            {"sign", simple, "Sign"},
-            {"silu", times, "Sigmoid"},
-            {"sin", simple, "Sin"},
-            {"sinh", simple, "Sinh"},
-            {"softplus", simple, "Softplus"},
-            {"softsign", simple, "Softsign"},
-            {"sqrt", simple, "Sqrt"},
-            {"square", square, "Mul"},
-            {"sub", pair, "Sub"},
-            {"tan", simple, "Tan"},
-            {"tanh", simple, "Tanh"},
-            {"threshold", threshold, "ThresholdedRelu"},
-            {"to", same, ""},
-            {"where", simple, "Where"},
-#define ROW(op, write, onnx) {op, eg__onnx_write_##write, onnx},
-            EG__ONNX_ROWS(ROW)
-#undef ROW
-};
 
 eg_status eg__onnx_write_op(eg__onnx_writer *w, const eg_op_call *c)
 {
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (int i = 0; i < ROWS; i++) {
         if (!strcmp(rows[i].op, c->op)) {
-            return rows[i].write(w, c, rows[i].onnx);
+            eg__batch batch = {0, 0};
+            eg_status st = w->batch >= 0 ? batch_of_result(w, c, rows[i].batch, &batch) : EG_OK;
+            st = st ? st : write_call(w, c, &rows[i]);
+            return st ? st : finish(w, c, &rows[i], batch);
         }
     }
-    return eg__onnx_cannot(c, "ONNX has no operator for it, or none is known here");
+    return eg__onnx_cannot(c, "it is not in the table of ops that are written");
 }

@@ -1,72 +1,77 @@
-/* write_rows.h - rows of the op table that take more than a word to be written. */
+/* write_rows.h - the table of what becomes of each op, and parts that its functions share. */
 #ifndef EGRET_ONNX_WRITE_ROWS_H
 #define EGRET_ONNX_WRITE_ROWS_H
 
 #include "nn/onnx/graph.h"
 #include "nn/onnx/write.h"
 
-/* Row, function eg__onnx_write_..., what is told to it: an operator, mostly. */
-#define EG__ONNX_ROWS(X)                      \
-    X("argmax", place, "ArgMax")              \
-    X("argmin", place, "ArgMin")              \
-    X("attention", attention, "")             \
-    X("avg_pool", avg_pool, "AveragePool")    \
-    X("batch_norm", batch_norm, "")           \
-    X("concat", concat, "Concat")             \
-    X("conv", conv, "Conv")                   \
-    X("conv_act", conv, "Conv")               \
-    X("conv_data", conv_transpose, "")        \
-    X("cumsum", cumsum, "CumSum")             \
-    X("expand", expand, "Expand")             \
-    X("gather", gather, "GatherElements")     \
-    X("group_norm", group_norm, "")           \
-    X("gru", gru, "GRU")                      \
-    X("index_select", index_select, "Gather") \
-    X("layer_norm", layer_norm, "")           \
-    X("linear", linear, "")                   \
-    X("linear_act", linear, "")               \
-    X("log_softmax", softmax, "LogSoftmax")   \
-    X("logsumexp", reduce, "ReduceLogSumExp") \
-    X("lstm", lstm, "LSTM")                   \
-    X("matmul", matmul, "MatMul")             \
-    X("max", reduce, "ReduceMax")             \
-    X("max_pool", max_pool, "MaxPool")        \
-    X("mean", reduce, "ReduceMean")           \
-    X("min", reduce, "ReduceMin")             \
-    X("norm", norm, "")                       \
-    X("pad", pad, "Pad")                      \
-    X("permute", permute, "Transpose")        \
-    X("prod", reduce, "ReduceProd")           \
-    X("reshape", reshape, "Reshape")          \
-    X("resize", resize, "Resize")             \
-    X("scale_channels", scale_channels, "")   \
-    X("slice", slice, "Slice")                \
-    X("softmax", softmax, "Softmax")          \
-    X("std", variance, "Sqrt")                \
-    X("sum", reduce, "ReduceSum")             \
-    X("var", variance, "")
+/* Where the axis of the batch is in the results, under .any_batch. */
+typedef enum eg__batch_rule {
+    EG__BATCH_EACH,  /* where it is in the inputs, which are broadcast */
+    EG__BATCH_FREE,  /* where it is in the first input, whatever its size; other inputs have none */
+    EG__BATCH_OWN,   /* the function says it */
+    EG__BATCH_NEVER, /* inputs must not have one */
+} eg__batch_rule;
 
-#define DECLARE(row, write, told) \
-    eg_status eg__onnx_write_##write(eg__onnx_writer *w, const eg_op_call *c, const char *op);
-EG__ONNX_ROWS(DECLARE)
-#undef DECLARE
+/* Why no function writes a row. */
+typedef enum eg__unwritten {
+    EG__WRITTEN,
+    EG__OF_GRADIENT, /* runs in backward passes */
+    EG__OF_UPDATE,   /* is a step of an optimizer */
+    EG__OF_CHANCE,   /* draws random numbers, which would be others there */
+    EG__WITHOUT,     /* has no inputs: its result is a constant */
+    EG__NO_OPERATOR, /* ONNX has neither an operator nor a short composition that is exact enough */
+    EG__TO_DO,       /* ONNX has an operator, of a later version */
+} eg__unwritten;
 
-/* Whether the call repeats a constant for each of the batch, whose size may be any. */
+typedef struct eg__write_row {
+    const char *op;
+    eg_status (*write)(eg__onnx_writer *w, const eg_op_call *c, const char *told);
+    eg__val (*point)(eg__onnx_writer *w, const eg_op_call *c, eg__val a, eg__val b);
+    const char *told; /* what the function is told: an operator, mostly */
+    eg__batch_rule batch;
+    eg__unwritten why;
+} eg__write_row;
+
+#define NODE(row, operator)
+#define POINT(row, function, options) \
+    eg__val eg__point_##function(eg__onnx_writer *w, const eg_op_call *c, eg__val a, eg__val b);
+#define WRITE(row, function, told, batch, options) \
+    eg_status eg__write_##function(eg__onnx_writer *w, const eg_op_call *c, const char *told_);
+#define NONE(row, why)
+#include "nn/onnx/write.def"
+#undef NODE
+#undef POINT
+#undef WRITE
+#undef NONE
+
+/* A name that lives as long as the writer. */
+const char *eg__onnx_text_new(eg__onnx_writer *w, const char *s);
+/* Whether the call repeats a constant for each row of the batch. */
 bool eg__onnx_makes_batch(const eg__onnx_writer *w, const eg_op_call *c);
 /* Fails: the call cannot be written, for this reason. */
 eg_status eg__onnx_cannot(const eg_op_call *c, const char *why);
-/* One node of x and lists of numbers: the first output is y's, or a new name. */
-eg__onnx_temp eg__onnx_node_ints(eg__onnx_writer *w, const char *op, const char *x, const int64_t *v, int n,
-                                 eg_tensor *y);
-/* The name of a tensor, to be used as an input. */
-const char *eg__onnx_name_of(eg__onnx_writer *w, eg_tensor *t);
-/* One node of one or two names (b NULL: of one); y NULL: a new name. */
-eg__onnx_temp eg__onnx_node_names(eg__onnx_writer *w, const char *op, const char *a, const char *b, eg_tensor *y);
-/* A number without axes as an initializer. */
-eg__onnx_temp eg__onnx_number_name(eg__onnx_writer *w, double v, eg_dtype dtype);
-/* A tensor that a function makes and that is written as an initializer; it is not seen again. */
-eg__onnx_temp eg__onnx_constant_name(eg__onnx_writer *w, eg_tensor *t);
-/* What comes behind a convolution or a product: the activation of it, from a name to y. */
-eg_status eg__onnx_write_act(eg__onnx_writer *w, const eg_op_call *c, int act, const char *from);
+/* Fails if an input's axis of the batch is this one (counted from the first of in[0]), which the nodes have a size of.
+ */
+eg_status eg__not_along_batch(const eg__onnx_writer *w, const eg_op_call *c, int axis);
+/* Whether ONNX's attributes, which are f32, hold v for a tensor of this dtype. */
+bool eg__attribute_holds(double v, eg_dtype dtype);
+
+/* ---- parts of formulas ------------------------------------------------------------------------------- */
+
+/* The result of an activation; EG__ACT_NONE: x. */
+eg__val eg__put_act(eg__onnx_writer *w, int act, eg__val x);
+eg__val eg__put_where(eg__onnx_writer *w, eg__val when, eg__val a, eg__val b);
+/* To a shape whose sizes are known; -1 as ONNX means it. */
+eg__val eg__put_reshape(eg__onnx_writer *w, eg__val x, const int64_t *shape, int ndim);
+/* x[..., start : end : step, ...] along one axis. */
+eg__val eg__put_slice(eg__onnx_writer *w, eg__val x, int64_t axis, int64_t start, int64_t end, int64_t step);
+eg__val eg__put_reduce(eg__onnx_writer *w, const char *op, eg__val x, const int64_t *axes, int n, bool keepdim);
+eg__val eg__put_transpose(eg__onnx_writer *w, eg__val x, const int64_t *perm, int ndim);
+eg__val eg__put_unsqueeze(eg__onnx_writer *w, eg__val x, int64_t axis);
+/* x as f32 if it is a half, which compositions are computed in. */
+eg__val eg__put_wide(eg__onnx_writer *w, eg__val x);
+/* x W along an axis of a tensor of ndim axes. */
+eg__val eg__put_product(eg__onnx_writer *w, eg__val x, int axis, int ndim, eg__val matrix);
 
 #endif

@@ -1,4 +1,5 @@
-/* write_shapes.c - shapes, parts, joins and reductions as nodes of ONNX. */
+/* write_shapes.c - shapes, views, parts and joins as nodes of ONNX, and the parts of formulas. */
+#include <stdlib.h>
 #include <string.h>
 
 #include <egret/error.h>
@@ -7,290 +8,336 @@
 #include "lib/ops/options.h"
 #include "nn/onnx/write_rows.h"
 
+/* ---- parts of formulas -------------------------------------------------------------------------------- */
+
+eg__val eg__put_where(eg__onnx_writer *w, eg__val when, eg__val a, eg__val b)
+{
+    return eg__put(w, "Where", when, a, b);
+}
+
+eg__val eg__put_wide(eg__onnx_writer *w, eg__val x)
+{
+    return x.dtype == EG_F16 || x.dtype == EG_BF16 ? eg__as(w, x, EG_F32) : x;
+}
+
+eg__val eg__put_reshape(eg__onnx_writer *w, eg__val x, const int64_t *shape, int ndim)
+{
+    for (int i = 0; i < ndim; i++) {
+        if (!shape[i]) { /* a size of 0 is meant, not that of the input */
+            eg__set_int(w, "allowzero", 1);
+            break;
+        }
+    }
+    return eg__put(w, "Reshape", x, eg__ints(w, shape, ndim));
+}
+
+eg__val eg__put_slice(eg__onnx_writer *w, eg__val x, int64_t axis, int64_t start, int64_t end, int64_t step)
+{
+    return eg__put(w, "Slice", x, eg__ints(w, &start, 1), eg__ints(w, &end, 1), eg__ints(w, &axis, 1),
+                   eg__ints(w, &step, 1));
+}
+
+eg__val eg__put_transpose(eg__onnx_writer *w, eg__val x, const int64_t *perm, int ndim)
+{
+    eg__set_ints(w, "perm", perm, ndim);
+    return eg__put(w, "Transpose", x);
+}
+
+eg__val eg__put_unsqueeze(eg__onnx_writer *w, eg__val x, int64_t axis)
+{
+    return eg__put(w, "Unsqueeze", x, eg__ints(w, &axis, 1));
+}
+
+eg__val eg__put_product(eg__onnx_writer *w, eg__val x, int axis, int ndim, eg__val matrix)
+{
+    int64_t perm[EG_MAX_DIMS];
+    for (int i = 0; i < ndim; i++) {
+        perm[i] = i == axis ? ndim - 1 : i == ndim - 1 ? axis : i;
+    }
+    if (axis == ndim - 1) {
+        return eg__put(w, "MatMul", x, matrix);
+    }
+    x = eg__put(w, "MatMul", eg__put_transpose(w, x, perm, ndim), matrix);
+    return eg__put_transpose(w, x, perm, ndim);
+}
+
+/* ---- what changes nothing ----------------------------------------------------------------------------- */
+
+/* Another dtype, device or layout, or the tensor itself. */
+eg_status eg__write_same(eg__onnx_writer *w, const eg_op_call *c, const char *told)
+{
+    (void)told;
+    eg__give(w, c->out[0], eg__of(w, c->in[0]));
+    return EG_OK;
+}
+
+eg_status eg__write_nothing(eg__onnx_writer *w, const eg_op_call *c, const char *told)
+{
+    (void)w, (void)c, (void)told;
+    return EG_OK;
+}
+
 /* ---- shapes ------------------------------------------------------------------------------------------- */
 
-/* A first axis of the batch's size stays what it is. */
-static void open_batch(const eg__onnx_writer *w, const eg_op_call *c, eg_shape *s)
+static bool from_front(const eg__onnx_writer *w, const eg_tensor *t)
 {
-    if (w->batch >= 0 && s->ndim && s->dim[0] == w->batch && eg_ndim(c->in[0]) && eg_size(c->in[0], 0) == w->batch) {
-        s->dim[0] = 0;
-    }
+    return eg__batch_of(w, t).from_end == eg_ndim(t);
 }
 
-/* Where the batch is joined with another axis, as [N * heads, ...], the rest says how large it is. */
-static void join_batch(const eg__onnx_writer *w, eg_shape *s)
-{
-    if (w->batch > 0 && s->ndim && s->dim[0] && s->dim[0] % w->batch == 0) {
-        s->dim[0] = -1;
-    }
-}
-
-eg_status eg__onnx_write_reshape(eg__onnx_writer *w, const eg_op_call *c, const char *op)
+/* Rows of the batch may join the axes behind them, or leave them; -1 stands for them. */
+eg_status eg__write_reshape(eg__onnx_writer *w, const eg_op_call *c, const char *told)
 {
     eg_shape s = eg_shape_of(c->out[0]);
-    open_batch(w, c, &s);
-    join_batch(w, &s);
-    eg__onnx_node_ints(w, op, eg__onnx_name_of(w, c->in[0]), s.dim, s.ndim, c->out[0]);
+    const eg_tensor *x = c->in[0];
+    const bool grows = eg__batch_of(w, x).from_end;
+    (void)told;
+    if (grows && (!from_front(w, x) || !s.ndim || s.dim[0] % w->batch || !eg_numel(x))) {
+        return eg_failf(EG_ENOKERNEL, eg__onnx_save_name,
+                        "reshape cannot be written with .any_batch: rows of the batch are mixed with other axes");
+    }
+    const eg__batch batch = {s.ndim, grows ? s.dim[0] / w->batch : 0};
+    s.dim[0] = grows ? -1 : s.dim[0];
+    eg__give(w, c->out[0], eg__put_reshape(w, eg__of(w, c->in[0]), s.dim, s.ndim));
+    if (grows) {
+        eg__batch_set(w, c->out[0], batch);
+    }
     return EG_OK;
 }
 
 bool eg__onnx_makes_batch(const eg__onnx_writer *w, const eg_op_call *c)
 {
     return w->batch >= 0 && !strcmp(c->op, "expand") && eg_ndim(c->out[0]) && eg_size(c->out[0], 0) == w->batch &&
-           (eg_ndim(c->in[0]) < eg_ndim(c->out[0]) || eg_size(c->in[0], 0) == 1);
+           !eg__batch_of(w, c->in[0]).from_end && (eg_ndim(c->in[0]) < eg_ndim(c->out[0]) || eg_size(c->in[0], 0) == 1);
 }
 
-/* To the shape of a result whose first size is that of the input's batch. */
-static eg_status expand_to_batch(eg__onnx_writer *w, const eg_op_call *c, const char *op)
-{
-    const eg_shape s = eg_shape_of(c->out[0]);
-    eg__onnx_begin(w, "Shape");
-    eg__onnx_from(w, w->first);
-    eg__onnx_set_int(w, "start", 0);
-    eg__onnx_set_int(w, "end", 1);
-    const eg__onnx_temp batch = eg__onnx_to_temp(w);
-    eg__onnx_end(w);
-    eg__onnx_begin(w, "Concat");
-    eg__onnx_from_name(w, batch.name);
-    eg__onnx_from_ints(w, s.dim + 1, s.ndim - 1);
-    eg__onnx_set_int(w, "axis", 0);
-    const eg__onnx_temp shape = eg__onnx_to_temp(w);
-    eg__onnx_end(w);
-    eg__onnx_node_names(w, op, eg__onnx_name_of(w, c->in[0]), shape.name, c->out[0]);
-    return EG_OK;
-}
-
-eg_status eg__onnx_write_expand(eg__onnx_writer *w, const eg_op_call *c, const char *op)
+eg_status eg__write_expand(eg__onnx_writer *w, const eg_op_call *c, const char *told)
 {
     eg_shape s = eg_shape_of(c->out[0]);
-    if (eg__onnx_makes_batch(w, c)) {
-        return expand_to_batch(w, c, op);
+    const eg__batch batch = eg__batch_of(w, c->in[0]);
+    const eg__val x = eg__of(w, c->in[0]);
+    (void)told;
+    if (eg__onnx_makes_batch(w, c)) { /* the first axis of the input */
+        eg__set_int(w, "start", 0);
+        eg__set_int(w, "end", 1);
+        const eg__val rows = eg__put(w, "Shape", eg__of(w, w->first)), rest = eg__ints(w, s.dim + 1, s.ndim - 1);
+        eg__set_int(w, "axis", 0);
+        eg__give(w, c->out[0], eg__put(w, "Expand", x, eg__put(w, "Concat", rows, rest)));
+        eg__batch_set(w, c->out[0], (eg__batch){s.ndim, 1});
+        return EG_OK;
     }
-    if (w->batch >= 0 && eg_ndim(c->in[0]) == s.ndim && s.ndim && eg_size(c->in[0], 0) == s.dim[0]) {
-        s.dim[0] = 1; /* broadcast to what is there */
+    if (batch.from_end) {
+        s.dim[s.ndim - batch.from_end] = 1; /* broadcast to what is there */
     }
-    eg__onnx_node_ints(w, op, eg__onnx_name_of(w, c->in[0]), s.dim, s.ndim, c->out[0]);
+    eg__give(w, c->out[0], eg__put(w, "Expand", x, eg__ints(w, s.dim, s.ndim)));
+    eg__batch_set(w, c->out[0], batch);
     return EG_OK;
 }
 
-eg_status eg__onnx_write_permute(eg__onnx_writer *w, const eg_op_call *c, const char *op)
+eg_status eg__write_permute(eg__onnx_writer *w, const eg_op_call *c, const char *told)
 {
     const eg__permute_opts *o = c->options;
+    eg__batch batch = eg__batch_of(w, c->in[0]);
+    const int at = o->ndim - batch.from_end;
     int64_t perm[EG_MAX_DIMS];
+    (void)told;
     for (int i = 0; i < o->ndim; i++) {
         perm[i] = o->axis[i];
+        batch.from_end = batch.times && perm[i] == at ? o->ndim - i : batch.from_end;
     }
-    eg__onnx_begin(w, op);
-    eg__onnx_from(w, c->in[0]);
-    eg__onnx_set_ints(w, "perm", perm, o->ndim);
-    eg__onnx_to(w, c->out[0]);
-    eg__onnx_end(w);
+    eg__give(w, c->out[0], o->ndim ? eg__put_transpose(w, eg__of(w, c->in[0]), perm, o->ndim) : eg__of(w, c->in[0]));
+    eg__batch_set(w, c->out[0], batch);
     return EG_OK;
 }
 
-eg_status eg__onnx_write_slice(eg__onnx_writer *w, const eg_op_call *c, const char *op)
+eg_status eg__write_slice(eg__onnx_writer *w, const eg_op_call *c, const char *told)
 {
     const eg__slice_opts *o = c->options;
-    const int64_t axis = o->axis, behind = o->start + o->step * o->count, end = behind < 0 ? INT64_MIN + 1 : behind;
-    eg__onnx_begin(w, op);
-    eg__onnx_from(w, c->in[0]);
-    eg__onnx_from_ints(w, &o->start, 1);
-    eg__onnx_from_ints(w, &end, 1);
-    eg__onnx_from_ints(w, &axis, 1);
-    eg__onnx_from_ints(w, &o->step, 1);
-    eg__onnx_to(w, c->out[0]);
-    eg__onnx_end(w);
-    return EG_OK;
-}
-
-static eg_status along(eg__onnx_writer *w, const eg_op_call *c, const char *op, int axis)
-{
-    eg__onnx_begin(w, op);
-    for (int i = 0; i < c->nin; i++) {
-        eg__onnx_from(w, c->in[i]);
+    const int64_t behind = o->start + o->step * o->count, end = behind < 0 ? INT64_MIN + 1 : behind;
+    eg_status st = eg__not_along_batch(w, c, o->axis);
+    (void)told;
+    if (!st) {
+        eg__give(w, c->out[0], eg__put_slice(w, eg__of(w, c->in[0]), o->axis, o->start, end, o->step));
     }
-    eg__onnx_set_int(w, "axis", axis);
-    eg__onnx_to(w, c->out[0]);
-    eg__onnx_end(w);
-    return EG_OK;
+    return st;
 }
 
-eg_status eg__onnx_write_concat(eg__onnx_writer *w, const eg_op_call *c, const char *op)
+/* Elements of a tensor without gaps, which are taken by their numbers. */
+eg_status eg__write_as_strided(eg__onnx_writer *w, const eg_op_call *c, const char *told)
 {
-    for (int i = 1; i < c->nin; i++) {
-        if (eg_dtype_of(c->in[i]) != eg_dtype_of(c->in[0])) {
-            return eg__onnx_cannot(c, "its inputs have several dtypes");
+    const eg__stride_opts *o = c->options;
+    const eg_shape from = eg_shape_of(c->in[0]);
+    const int64_t n = eg_numel(c->in[0]), all = -1;
+    (void)told;
+    int64_t step = 1;
+    for (int d = from.ndim; d-- > 0; step *= from.dim[d]) {
+        if (from.dim[d] != 1 && c->in[0]->strides[d] != step) {
+            return eg__onnx_cannot(c, "its input has gaps in memory");
         }
     }
-    return along(w, c, op, ((const eg__axis_opts *)c->options)->axis);
+    eg_scope s = eg_scope_push();
+    eg_shape to = {.ndim = o->ndim};
+    memcpy(to.dim, o->shape, sizeof to.dim);
+    eg_tensor *places = s.depth ? eg_zeros(to, EG_I64) : NULL;
+    int64_t *p = places ? eg_data_mut(places) : NULL;
+    bool inside = true;
+    for (int64_t i = 0; p && i < eg_numel(places); i++) {
+        p[i] = o->offset - c->in[0]->offset;
+        for (int64_t d = to.ndim, rest = i; d-- > 0; rest /= to.dim[d]) {
+            p[i] += rest % to.dim[d] * o->strides[d];
+        }
+        inside = inside && p[i] >= 0 && p[i] < n;
+    }
+    if (inside) {
+        const eg__val line = eg__put_reshape(w, eg__of(w, c->in[0]), &all, 1);
+        eg__give(w, c->out[0], eg__put(w, "Gather", line, eg__constant(w, places)));
+    }
+    if (s.depth) {
+        eg_scope_pop(s, NULL);
+    }
+    return inside ? EG_OK : eg__onnx_cannot(c, "it sees elements beside its input");
 }
 
-eg_status eg__onnx_write_gather(eg__onnx_writer *w, const eg_op_call *c, const char *op)
+/* The axes in one, of which each n + 1st element is on the diagonal. */
+eg_status eg__write_diagonal(eg__onnx_writer *w, const eg_op_call *c, const char *told)
 {
-    return along(w, c, op, ((const eg__axis_opts *)c->options)->axis);
+    const eg__diagonal_opts *o = c->options;
+    const eg_shape s = eg_shape_of(c->in[0]);
+    const int64_t n = s.dim[o->first];
+    eg__batch batch = eg__batch_of(w, c->in[0]);
+    int64_t perm[EG_MAX_DIMS], shape[EG_MAX_DIMS];
+    int k = 0;
+    (void)told;
+    eg_status st = eg__not_along_batch(w, c, o->first);
+    st = st ? st : eg__not_along_batch(w, c, o->second);
+    for (int d = 0; d < s.ndim; d++) {
+        if (d != o->first && d != o->second) {
+            if (batch.times && d == s.ndim - eg__batch_of(w, c->in[0]).from_end) {
+                batch.from_end = s.ndim - 1 - k;
+                shape[k] = -1;
+            } else {
+                shape[k] = s.dim[d];
+            }
+            perm[k++] = d;
+        }
+    }
+    perm[k] = o->first;
+    perm[k + 1] = o->second;
+    shape[k] = n * n;
+    if (!st) {
+        const eg__val lines =
+            eg__put_reshape(w, eg__put_transpose(w, eg__of(w, c->in[0]), perm, s.ndim), shape, s.ndim - 1);
+        eg__give(w, c->out[0], eg__put_slice(w, lines, k, 0, n * n, n + 1));
+        eg__batch_set(w, c->out[0], batch);
+    }
+    return st;
 }
 
-eg_status eg__onnx_write_index_select(eg__onnx_writer *w, const eg_op_call *c, const char *op)
+/* ---- joins -------------------------------------------------------------------------------------------- */
+
+/* All inputs grow with the batch, in the same axis, or none; *b: that axis. */
+static eg_status one_batch(const eg__onnx_writer *w, const eg_op_call *c, eg__batch *b)
 {
-    return along(w, c, op, ((const eg__index_opts *)c->options)->axis);
+    *b = eg__batch_of(w, c->in[0]);
+    for (int i = 1; i < c->nin; i++) {
+        const eg__batch here = eg__batch_of(w, c->in[i]);
+        if (here.from_end != b->from_end || here.times != b->times) {
+            return eg_failf(EG_ENOKERNEL, eg__onnx_save_name,
+                            "%.60s cannot be written with .any_batch: its inputs have the batch in different axes",
+                            c->op);
+        }
+    }
+    return EG_OK;
 }
 
-eg_status eg__onnx_write_softmax(eg__onnx_writer *w, const eg_op_call *c, const char *op)
+eg_status eg__write_concat(eg__onnx_writer *w, const eg_op_call *c, const char *told)
 {
-    return eg_ndim(c->in[0]) ? along(w, c, op, ((const eg__scan_opts *)c->options)->axis)
-                             : eg__onnx_cannot(c, "it has no axis");
+    const int axis = ((const eg__axis_opts *)c->options)->axis;
+    eg__batch batch;
+    eg_status st = one_batch(w, c, &batch);
+    st = st ? st : eg__not_along_batch(w, c, axis);
+    eg__val *in = st ? NULL : malloc((size_t)c->nin * sizeof *in);
+    int n = 0;
+    if (!in) {
+        return st ? st : eg_fail(EG_ENOMEM, eg__onnx_save_name, "no memory for the graph");
+    }
+    for (int i = 0; i < c->nin; i++) {
+        if (eg_numel(c->in[i])) {
+            in[n++] = eg__of(w, c->in[i]);
+        }
+    }
+    eg__set_int(w, "axis", axis);
+    eg__give(w, c->out[0], eg__put_node(w, told, in, n));
+    eg__batch_set(w, c->out[0], batch);
+    free(in);
+    return EG_OK;
 }
 
-eg_status eg__onnx_write_pad(eg__onnx_writer *w, const eg_op_call *c, const char *op)
+eg_status eg__write_gather(eg__onnx_writer *w, const eg_op_call *c, const char *told)
+{
+    const int axis = ((const eg__axis_opts *)c->options)->axis;
+    eg__batch batch;
+    eg_status st = one_batch(w, c, &batch);
+    st = st ? st : eg__not_along_batch(w, c, axis);
+    if (!st) {
+        const eg__val x = eg__of(w, c->in[0]), index = eg__of(w, c->in[1]);
+        eg__set_int(w, "axis", axis);
+        eg__give(w, c->out[0], eg__put(w, told, x, index));
+        eg__batch_set(w, c->out[0], batch);
+    }
+    return st;
+}
+
+/* ---- padding ------------------------------------------------------------------------------------------ */
+
+/* The rows of an axis that goes round, which ONNX repeats once at most. */
+static eg__val around(eg__onnx_writer *w, eg__val x, int64_t axis, int64_t size, int64_t before, int64_t after)
+{
+    eg_scope s = eg_scope_push();
+    const int64_t n = size + before + after;
+    eg_tensor *rows = s.depth ? eg_zeros(EG_SHAPE(n), EG_I64) : NULL;
+    int64_t *p = rows ? eg_data_mut(rows) : NULL;
+    for (int64_t i = 0; p && i < n; i++) {
+        p[i] = ((i - before) % size + size) % size;
+    }
+    const eg__val index = eg__constant(w, rows);
+    if (s.depth) {
+        eg_scope_pop(s, NULL);
+    }
+    eg__set_int(w, "axis", axis);
+    return eg__put(w, "Gather", x, index);
+}
+
+/* What is added first, then what negative counts cut. */
+eg_status eg__write_pad(eg__onnx_writer *w, const eg_op_call *c, const char *told)
 {
     static const char *const modes[] = {"constant", "reflect", "edge", "wrap"};
     const eg__pad_opts *o = c->options;
-    const int n = eg_ndim(c->in[0]);
+    const eg_shape s = eg_shape_of(c->in[0]);
     int64_t pads[2 * EG_MAX_DIMS];
-    for (int i = 0; i < n; i++) {
-        pads[i] = o->before[i];
-        pads[n + i] = o->after[i];
-    }
-    eg__onnx_begin(w, op);
-    eg__onnx_from(w, c->in[0]);
-    eg__onnx_from_ints(w, pads, 2 * n);
-    if (o->mode == EG_PAD_CONSTANT) {
-        eg__onnx_from_number(w, o->value, eg_dtype_of(c->in[0]));
-    }
-    eg__onnx_set_text(w, "mode", modes[o->mode]);
-    eg__onnx_to(w, c->out[0]);
-    eg__onnx_end(w);
-    return EG_OK;
-}
-
-/* ---- reductions --------------------------------------------------------------------------------------- */
-
-static int axes_of(unsigned mask, int ndim, int64_t *axes)
-{
-    int n = 0;
-    for (int i = 0; i < ndim; i++) {
-        if (mask >> i & 1) {
-            axes[n++] = i;
+    bool adds = false;
+    eg__val x = eg__of(w, c->in[0]);
+    for (int i = 0; i < s.ndim; i++) {
+        pads[i] = o->before[i] > 0 ? o->before[i] : 0;
+        pads[s.ndim + i] = o->after[i] > 0 ? o->after[i] : 0;
+        adds = adds || pads[i] || pads[s.ndim + i];
+        if ((o->before[i] || o->after[i]) && eg__not_along_batch(w, c, i)) {
+            return EG_ENOKERNEL;
+        }
+        if (o->mode == EG_PAD_CIRCULAR && (o->before[i] || o->after[i])) {
+            x = around(w, x, i, s.dim[i], o->before[i], o->after[i]);
         }
     }
-    return n;
-}
-
-/* One reduction of what has that name; y NULL: a new name. */
-static eg__onnx_temp reduced(eg__onnx_writer *w, const char *op, const char *x, unsigned mask, int ndim, bool keepdim,
-                             eg_tensor *y)
-{
-    int64_t axes[EG_MAX_DIMS];
-    eg__onnx_temp t = {""};
-    eg__onnx_begin(w, op);
-    eg__onnx_from_name(w, x);
-    eg__onnx_from_ints(w, axes, axes_of(mask, ndim, axes));
-    eg__onnx_set_int(w, "keepdims", keepdim);
-    if (y) {
-        eg__onnx_to(w, y);
-    } else {
-        t = eg__onnx_to_temp(w);
+    if (adds && o->mode != EG_PAD_CIRCULAR) {
+        eg__set_text(w, "mode", modes[o->mode]);
+        x = eg__put(w, told, x, eg__ints(w, pads, 2 * s.ndim),
+                    o->mode == EG_PAD_CONSTANT ? eg__real(o->value) : eg__none());
     }
-    eg__onnx_end(w);
-    return t;
-}
-
-eg_status eg__onnx_write_reduce(eg__onnx_writer *w, const eg_op_call *c, const char *op)
-{
-    const eg__reduce_opts *o = c->options;
-    const int ndim = eg_ndim(c->in[0]);
-    const eg_dtype dtype = eg_dtype_of(c->out[0]);
-    if (!ndim || eg_dtype_of(c->in[0]) == EG_BOOL) {
-        return ndim ? eg__onnx_cannot(c, "of bools") : (eg__onnx_same(w, c->in[0], c->out[0]), EG_OK);
+    for (int i = 0; i < s.ndim && o->mode != EG_PAD_CIRCULAR; i++) {
+        if (o->before[i] < 0 || o->after[i] < 0) {
+            const int64_t start = o->before[i] < 0 ? -o->before[i] : 0;
+            x = eg__put_slice(w, x, i, start, start + eg_size(c->out[0], i), 1);
+        }
     }
-    const char *x = eg__onnx_name_of(w, c->in[0]);
-    eg__onnx_temp t;
-    if (eg_dtype_of(c->in[0]) != dtype) {
-        eg__onnx_begin(w, "Cast");
-        eg__onnx_from_name(w, x);
-        eg__onnx_set_int(w, "to", eg__onnx_type_of_dtype(dtype));
-        t = eg__onnx_to_temp(w);
-        eg__onnx_end(w);
-        x = t.name;
-    }
-    reduced(w, op, x, o->axes, ndim, o->keepdim, c->out[0]);
-    return EG_OK;
-}
-
-eg_status eg__onnx_write_norm(eg__onnx_writer *w, const eg_op_call *c, const char *op)
-{
-    const eg__reduce_opts *o = c->options;
-    (void)op;
-    if ((o->p != 2 && o->p != 1) || !eg_ndim(c->in[0])) {
-        return eg__onnx_cannot(c, "its p is neither 1 nor 2, or it has no axes");
-    }
-    reduced(w, o->p == 2 ? "ReduceL2" : "ReduceL1", eg__onnx_name_of(w, c->in[0]), o->axes, eg_ndim(c->in[0]),
-            o->keepdim, c->out[0]);
-    return EG_OK;
-}
-
-/* The mean of squares of what is centred, times n / (n - 1) unless biased; "Sqrt" of it. */
-eg_status eg__onnx_write_variance(eg__onnx_writer *w, const eg_op_call *c, const char *op)
-{
-    const eg__reduce_opts *o = c->options;
-    const int ndim = eg_ndim(c->in[0]);
-    const char *x = eg__onnx_name_of(w, c->in[0]);
-    double n = 1;
-    for (int i = 0; i < ndim; i++) {
-        n *= o->axes >> i & 1 ? (double)eg_size(c->in[0], i) : 1;
-    }
-    const bool scaled = !o->biased, root = *op;
-    const eg__onnx_temp mean = reduced(w, "ReduceMean", x, o->axes, ndim, true, NULL);
-    const eg__onnx_temp centred = eg__onnx_node_names(w, "Sub", x, mean.name, NULL);
-    const eg__onnx_temp squares = eg__onnx_node_names(w, "Mul", centred.name, centred.name, NULL);
-    eg__onnx_temp t =
-        reduced(w, "ReduceMean", squares.name, o->axes, ndim, o->keepdim, scaled || root ? NULL : c->out[0]);
-    if (scaled) {
-        const eg__onnx_temp by = eg__onnx_number_name(w, n / (n - 1), eg_dtype_of(c->out[0]));
-        t = eg__onnx_node_names(w, "Mul", t.name, by.name, root ? NULL : c->out[0]);
-    }
-    if (root) {
-        eg__onnx_node_names(w, op, t.name, NULL, c->out[0]);
-    }
-    return EG_OK;
-}
-
-/* Of all axes: in a line. */
-eg_status eg__onnx_write_place(eg__onnx_writer *w, const eg_op_call *c, const char *op)
-{
-    const eg__reduce_opts *o = c->options;
-    const int ndim = eg_ndim(c->in[0]);
-    int64_t axes[EG_MAX_DIMS];
-    const int n = axes_of(o->axes, ndim, axes);
-    const char *x = eg__onnx_name_of(w, c->in[0]);
-    eg__onnx_temp line;
-    if (!ndim || (n != 1 && (n != ndim || o->keepdim))) {
-        return eg__onnx_cannot(c, "it is along several axes");
-    }
-    if (n != 1) {
-        line = eg__onnx_node_ints(w, "Reshape", x, (const int64_t[]){-1}, 1, NULL);
-        x = line.name;
-        axes[0] = 0;
-    }
-    eg__onnx_begin(w, op);
-    eg__onnx_from_name(w, x);
-    eg__onnx_set_int(w, "axis", axes[0]);
-    eg__onnx_set_int(w, "keepdims", o->keepdim);
-    eg__onnx_to(w, c->out[0]);
-    eg__onnx_end(w);
-    return EG_OK;
-}
-
-eg_status eg__onnx_write_cumsum(eg__onnx_writer *w, const eg_op_call *c, const char *op)
-{
-    const eg__scan_opts *o = c->options;
-    if (eg_dtype_of(c->in[0]) != eg_dtype_of(c->out[0]) || !eg_ndim(c->in[0])) {
-        return eg__onnx_cannot(c, "its sums have another dtype, or it has no axes");
-    }
-    eg__onnx_begin(w, op);
-    eg__onnx_from(w, c->in[0]);
-    eg__onnx_from_number(w, o->axis, EG_I64);
-    eg__onnx_to(w, c->out[0]);
-    eg__onnx_end(w);
+    eg__give(w, c->out[0], x);
     return EG_OK;
 }

@@ -2,7 +2,8 @@
  *
  *     differ [--draws N] [--seed S] [--only WORD] [--draw K] [--show N] [--range] [--verbose]
  *
- * N draws of each function whose name has the word in it; --draw: that one alone. With --verbose, how many of
+ * N draws of each function whose name has the word in it; --draw: that one alone. With EGT_ONNX
+ * models that are written of calls stay in that folder, with their tensors beside them. With --verbose, how many of
  * each were accepted and refused. With --range, halves of all magnitudes (range.c). */
 #define _XOPEN_SOURCE 700
 #include <signal.h>
@@ -178,6 +179,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "differ [--draws N] [--seed S] [--only WORD] [--draw K] [--show N] [--range] [--verbose]\n");
         return 2;
     }
+    differ_models = getenv("EGT_ONNX");
     share_ops();
     for (const row *r = differ_rows; r; r = r->next) {
         if (given.only_draw < 0 ? strstr(r->name, given.only) != NULL : !strcmp(r->name, given.only)) {

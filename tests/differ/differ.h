@@ -10,6 +10,7 @@
  *   - under a tape the values are the same, and gradients, of the operands or of what they are views of, are those
  *     of the reference in f64
  *   - gradients of small f64 tensors are those of finite differences
+ *   - an ONNX model that is written of it gives its results, of other numbers too, or is refused (one draw in four)
  *   - nothing stays alive
  * A draw is a function of the row's name, the seed and its number alone. */
 #ifndef EGRET_DIFFER_H
@@ -295,6 +296,26 @@ typedef enum outcome { AGREED, REFUSED, DIFFERS, MISSING } outcome;
 outcome try_draw(draw *d, char *why, size_t size);
 /* Changes the draw to halves of all magnitudes and tries that (range.c). */
 outcome try_range(draw *d, char *why, size_t size);
+
+/* One draw being tried. */
+typedef struct trial {
+    const draw *d;
+    char *why;
+    size_t size;
+    double allowed; /* of floats, relative to 1 + |v| */
+} trial;
+
+outcome differs(trial *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The code of a call that ran; a refusal must say why. */
+eg_status run_call(call *c);
+bool same_shape(const eg_tensor *a, const eg_tensor *b);
+/* Elements of y against those of want; of gradients relative to the largest. */
+outcome compare(trial *t, const char *what, int k, const eg_tensor *y, const eg_tensor *want, bool overall);
+/* Writes an accepted call as an ONNX model, of every fourth draw. Models and their tensors stay in the folder, if there
+ * is one; then it is every draw. */
+extern const char *differ_models;
+outcome through_model(trial *t, call *c);
+
 /* Makes a draw that differs smaller for as long as it does. */
 void shrink(draw *d, char *why, size_t size);
 
