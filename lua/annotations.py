@@ -123,6 +123,12 @@ function eg.custom(op) end
 ---@param ... eg.tensor
 ---@return eg.tensor
 function eg.checkpoint(f, ...) end
+--- What f computes of the inputs as an ONNX model.
+---@param f fun(...: eg.tensor): ...
+---@param inputs eg.tensor[]
+---@param path string
+---@param options? table
+function eg.onnx_save_function(f, inputs, path, options) end
 --- A module written in Lua: modules and parameters among the fields are its members.
 ---@param fields {forward?: function, buffers?: table<string, eg.tensor>, [string]: any}
 ---@return eg.module

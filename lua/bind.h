@@ -373,6 +373,7 @@ extern const eg__lua_layout *const eg__lua_layout_gradcheck;
 extern const eg__lua_layout *const eg__lua_layout_map;
 extern const eg__lua_layout *const eg__lua_layout_shards;
 extern const eg__lua_layout *const eg__lua_layout_step;
+extern const eg__lua_layout *const eg__lua_layout_onnx_save;
 extern const eg__lua_layout *const eg__lua_layout_clip;
 extern const eg__lua_layout *const eg__lua_layout_profile_total;
 extern const eg__lua_layout *const eg__lua_layout_op_info;

@@ -26,7 +26,7 @@ HAND = {
     "eg_scaler_minimize": "scaler:minimize",
     "eg_optim_step": "optim:step", "eg_clip_grad_norm_with": "eg.clip_grad_norm",
     "eg_custom": "eg.custom", "eg_checkpoint": "eg.checkpoint", "eg_gradcheck_with": "eg.gradcheck",
-    "eg_step_new_with": "eg.step", "eg_step_run": "step:run",
+    "eg_step_new_with": "eg.step", "eg_step_run": "step:run", "eg_onnx_save_function_with": "eg.onnx_save_function",
     "eg_module_new": "eg.module", "eg_module_finish": "eg.module", "eg_member_child": "eg.module",
     "eg_member_parameter": "eg.module", "eg_member_buffer": "eg.module",
     "eg_autocast_begin": "eg.autocast", "eg_autocast_end": "eg.autocast", "eg_autocast": "eg.autocast",
@@ -52,7 +52,7 @@ NOT_FOR_LUA = {
     "eg_dataset_width", "eg_optim_count", "eg_thread_end",
     "eg_log_to",  # told in any thread; eg.debug says the same on stderr
     "eg_saver_number", "eg_saver_real",  # a tensor of one number is a part that can be changed: saver:tensor
-    "eg_follow", "eg_onnx_follow", "eg_onnx_save_function_with",
+    "eg_follow", "eg_onnx_follow",
     # trees of JSON, which are tables
     "eg_json_free", "eg_json_kind_of", "eg_json_count", "eg_json_at", "eg_json_key", "eg_json_get", "eg_json_find",
     "eg_json_text", "eg_json_number", "eg_json_is_integer", "eg_json_integer", "eg_json_bool", "eg_json_object",
@@ -615,7 +615,7 @@ def wrappers(h):
     made = wrap_all(h)
     shared = {"eg_gradients_options": "gradients", "eg_gradcheck_options": "gradcheck", "eg_map_options": "map",
               "eg_shards_options": "shards",
-              "eg_step_options": "step", "eg_clip_options": "clip", "eg_tape_options": "tape",
+              "eg_step_options": "step", "eg_onnx_save_options": "onnx_save", "eg_clip_options": "clip", "eg_tape_options": "tape",
               "eg_print_options": "print", "eg_decode_options": "decode", "eg_decoded": "decoded",
               "eg_profile_total": "profile_total", "eg_op_info": "op_info", "eg_device_info": "device_info",
               "eg_json_options": "json"}

@@ -1,6 +1,9 @@
-/* step.c - captured steps in Lua. */
+/* step.c - functions of several tensors and results in Lua: captured steps, and ONNX models that are written of them.
+ */
 #include <stdlib.h>
 #include <string.h>
+
+#include <egret/onnx.h>
 
 #include "lua/bind.h"
 
@@ -37,31 +40,42 @@ static eg_status step_f(void *user, eg_tensor *const *in, int nin, eg_tensor **o
     return eg__lua_visit(user, run_step, &j);
 }
 
+/* Replaces the options at a place of the stack by a copy without `results`, which is how many there are: 1 if nothing
+ * is said. */
+static int take_results(lua_State *L, int at, int least, int most)
+{
+    int64_t results = 1;
+    if (lua_istable(L, at)) {
+        lua_newtable(L);
+        const int copy = lua_gettop(L);
+        for (lua_pushnil(L); lua_next(L, at);) {
+            lua_pushvalue(L, -2);
+            lua_insert(L, -2);
+            lua_rawset(L, copy);
+        }
+        lua_replace(L, at);
+        lua_getfield(L, at, "results");
+        results = lua_isnil(L, -1) ? 1 : eg__lua_integer_called(L, -1, "results");
+        if (results < least || results > most) {
+            return luaL_argerror(L, at, lua_pushfstring(L, "%d..%d results are possible", least, most));
+        }
+        lua_pop(L, 1);
+        lua_pushnil(L);
+        lua_setfield(L, at, "results");
+    }
+    return (int)results;
+}
+
 /* eg.step(f, {results = 1, device = , ...}): f(tensors...) as one piece of work; step(tensors...) does it. */
 static int step_new(lua_State *L)
 {
     EG__LUA_BEGIN(2)
     luaL_checktype(L, 1, LUA_TFUNCTION);
-    int64_t results = 1;
-    if (lua_istable(L, 2)) {
-        lua_newtable(L);
-        for (lua_pushnil(L); lua_next(L, 2);) {
-            lua_pushvalue(L, -2);
-            lua_insert(L, -2);
-            lua_rawset(L, 3);
-        }
-        lua_replace(L, 2);
-        lua_getfield(L, 2, "results");
-        results = lua_isnil(L, -1) ? 1 : eg__lua_integer_called(L, -1, "results");
-        luaL_argcheck(L, results >= 0 && results <= 16, 2, "0..16 results are possible");
-        lua_pop(L, 1);
-        lua_pushnil(L);
-        lua_setfield(L, 2, "results");
-    }
+    const int results = take_results(L, 2, 0, 16);
     eg_step_options o;
     eg__lua_record(L, 2, eg__lua_layout_step, &o);
     step_function *f = eg__lua_new_callback(L, 1, sizeof *f);
-    f->results = (int)results;
+    f->results = results;
     int callback = lua_gettop(L);
     eg__lua_hold *hold = eg__lua_new_hold(L, &eg__lua_type_step);
     lua_pushvalue(L, callback);
@@ -100,12 +114,42 @@ static int step_run(lua_State *L)
     return results;
 }
 
+static eg_status written_f(eg_tensor *const *in, int nin, eg_tensor **out, int nout, void *user)
+{
+    return step_f(user, in, nin, out, nout);
+}
+
+/* eg.onnx_save_function(f, inputs, path, {results = 1, named = , ...}): what f(inputs...) computes as an ONNX model, in
+ * which the tensors of the map `named` have their names. */
+static int onnx_save_function(lua_State *L)
+{
+    EG__LUA_BEGIN(4)
+    luaL_checktype(L, 1, LUA_TFUNCTION);
+    int n;
+    eg_tensor *const *in = eg__lua_tensors(L, 2, &n);
+    const char *path = eg__lua_string(L, 3);
+    const int results = take_results(L, 4, 1, 64);
+    const eg_tensors *named = NULL;
+    if (lua_istable(L, 4)) {
+        lua_getfield(L, 4, "named"); /* stays on the stack */
+        named = eg__lua_handle(L, lua_gettop(L), &eg__lua_type_tensors);
+        lua_pushnil(L);
+        lua_setfield(L, 4, "named");
+    }
+    eg_onnx_save_options o;
+    eg__lua_record(L, 4, eg__lua_layout_onnx_save, &o);
+    eg__lua_callback *f = eg__lua_new_callback(L, 1, sizeof *f);
+    EG__LUA_STATUS(eg_onnx_save_function_with(written_f, f, named, in, n, results, path, &o))
+    return 0;
+}
+
 /* On the stack: the module's table. */
 void eg__lua_open_steps(lua_State *L)
 {
     static const eg__lua_place functions[] = {
         {"", "step", step_new},
         {"", "step_new", step_new},
+        {"", "onnx_save_function", onnx_save_function},
         {0},
     };
     static const eg__lua_place methods[] = {

@@ -127,14 +127,17 @@ typedef struct eg_onnx_save_options {
     int input_names_count;
     const char *const *output_names;
     int output_names_count;
-    bool any_batch; /* the first axis of the inputs may have any size, as far as ops tell it from others */
+    /* The first axis of the inputs may have any size, and what grows with it. A call that has to know that size is
+     * refused; a shape that is given in numbers means the batch where it has its size. */
+    bool any_batch;
     bool beside;    /* tensors of 1 KiB or more go into a file beside the model, its name and ".data" */
 } eg_onnx_save_options;
 
 /* Writes what the module makes of x as an ONNX model (operators of version 20): one forward is followed, op by op, in
  * the mode the module is in, which for serving is that of eg_module_eval. Sizes are those of x; what does not depend on
  * x is computed and written as an initializer, parameters under their names. EG_ENOKERNEL names the op that ONNX has
- * nothing for, or a change in place; EG_EINVAL for models of 2^31 bytes or more, to which what lies beside them
+ * nothing for, in this option or dtype, a change in place, or the function that reads elements which depend on x, as
+ * eg_item does; EG_EINVAL for models of 2^31 bytes or more, to which what lies beside them
  * does not count: that file is put in its place before the model, and its tensors begin at multiples of 64. */
 EG_API eg_status eg_onnx_save_with(eg_module *m, eg_tensor *x, const char *path, const eg_onnx_save_options *options);
 #define eg_onnx_save(...)              EG_ONNX_SAVE_(__VA_ARGS__, )

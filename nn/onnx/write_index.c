@@ -155,8 +155,12 @@ eg_status eg__write_one_hot(eg__onnx_writer *w, const eg_op_call *c, const char 
     if (s.depth) {
         eg_scope_pop(s, NULL);
     }
+    const int64_t one = 1;
+    const bool single = !eg_ndim(c->in[0]); /* which ONNX wants in a line */
+    const eg__val at = single ? eg__put_reshape(w, eg__of(w, c->in[0]), &one, 1) : eg__of(w, c->in[0]);
     eg__set_int(w, "axis", -1);
-    eg__val y = eg__put(w, "OneHot", eg__of(w, c->in[0]), eg__as(w, eg__whole(o->depth), EG_I64), pair);
+    eg__val y = eg__put(w, "OneHot", at, eg__as(w, eg__whole(o->depth), EG_I64), pair);
+    y = single ? eg__put_reshape(w, y, &o->depth, 1) : y;
     if (o->on != 1 || o->off != 0) {
         const eg_dtype dtype = (eg_dtype)o->dtype;
         y = eg__put_where(w, eg__as(w, y, EG_BOOL), eg__as(w, eg__real(o->on), dtype), eg__real(o->off));

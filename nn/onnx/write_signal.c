@@ -1,4 +1,6 @@
 /* write_signal.c - Fourier transforms and determinants as nodes of ONNX. */
+#include <math.h>
+
 #include <egret/error.h>
 #include <egret/ops.h>
 
@@ -16,13 +18,107 @@ static eg__val transform(eg__onnx_writer *w, const eg__fft_opts *o, eg__val x, b
     return scale == 1 ? y : eg__put(w, "Mul", y, eg__real(scale));
 }
 
+/* ---- as products -------------------------------------------------------------------------------------- */
+
+enum { MOST = 1024 }; /* elements of a line whose transform is a matrix */
+
+/* Runtimes are exact for f32 and powers of two; other lines are products, unless they are long. */
+static bool by_product(const eg_op_call *c, int64_t n)
+{
+    return n <= MOST && (eg_dtype_of(c->in[0]) == EG_F64 || n & (n - 1));
+}
+
+typedef struct line {
+    int64_t n, in, out;      /* of the transform; elements of a line, and of its result */
+    int in_parts, out_parts; /* 2: complex */
+    bool halves;             /* the line is half of a spectrum, all of which counts */
+} line;
+
+/* What part q of result k has of part p of element j. */
+static double share(const line *l, const eg__fft_opts *o, int64_t j, int p, int64_t k, int q)
+{
+    const double angle = 6.283185307179586476925287 * (double)(j * k % l->n) / (double)l->n;
+    if (l->halves) { /* a bin that has a conjugate besides counts twice */
+        const bool alone = j == 0 || 2 * j == l->n;
+        return 2 * j > l->n || (p && alone) ? 0 : (alone ? 1 : 2) * (p ? -sin(angle) : cos(angle));
+    }
+    const double sine = o->inverse ? sin(angle) : -sin(angle);
+    return p == q ? cos(angle) : p ? -sine : sine;
+}
+
+static eg__val matrix_of(eg__onnx_writer *w, const line *l, const eg__fft_opts *o, eg_dtype dtype)
+{
+    const int64_t rows = l->in * l->in_parts, columns = l->out * l->out_parts;
+    eg_scope s = eg_scope_push();
+    eg_tensor *t = s.depth ? eg_zeros(EG_SHAPE(rows, columns), EG_F64) : NULL;
+    double *m = t ? eg_data_mut(t) : NULL;
+    for (int64_t i = 0; m && i < rows * columns; i++) {
+        const int64_t r = i / columns, k = i % columns;
+        m[i] =
+            o->scale * share(l, o, r / l->in_parts, (int)(r % l->in_parts), k / l->out_parts, (int)(k % l->out_parts));
+    }
+    const eg__val made = eg__constant(w, t ? eg_cast(t, dtype) : NULL);
+    if (s.depth) {
+        eg_scope_pop(s, NULL);
+    }
+    return made;
+}
+
+/* The axis last, behind it the parts if there are any; `back` undoes it. */
+static void lines_last(int ndim, int axis, int parts, bool back, int64_t *perm)
+{
+    const int n = ndim - (parts == 2);
+    for (int i = 0, k = 0; i < n; i++) {
+        if (i != axis) {
+            perm[back ? i : k] = back ? k : i;
+            k++;
+        }
+    }
+    perm[back ? axis : n - 1] = back ? n - 1 : axis;
+    perm[ndim - 1] = parts == 2 ? ndim - 1 : perm[ndim - 1];
+}
+
+static eg__val product(eg__onnx_writer *w, const eg_op_call *c, const line *l)
+{
+    const eg__fft_opts *o = c->options;
+    const int nin = eg_ndim(c->in[0]), nout = eg_ndim(c->out[0]), lead = nin - (l->in_parts == 2) - 1;
+    const int from_end = eg__batch_of(w, c->in[0]).from_end;
+    int64_t perm[EG_MAX_DIMS], shape[EG_MAX_DIMS];
+    lines_last(nin, o->axis, l->in_parts, false, perm);
+    for (int i = 0; i < lead; i++) {
+        shape[i] = from_end && perm[i] == nin - from_end ? -1 : eg_size(c->in[0], (int)perm[i]);
+    }
+    shape[lead] = l->in * l->in_parts;
+    eg__val x = eg__put_reshape(w, eg__put_transpose(w, eg__of(w, c->in[0]), perm, nin), shape, lead + 1);
+    x = eg__put(w, "MatMul", x, matrix_of(w, l, o, x.dtype));
+    shape[lead] = l->out;
+    shape[lead + 1] = 2;
+    x = eg__put_reshape(w, x, shape, nout);
+    lines_last(nout, o->axis, l->out_parts, true, perm);
+    return eg__put_transpose(w, x, perm, nout);
+}
+
+/* ---- rows --------------------------------------------------------------------------------------------- */
+
+/* The axis of the batch, when the result has so many more axes. */
+static void give(eg__onnx_writer *w, const eg_op_call *c, eg__val y)
+{
+    eg__batch b = eg__batch_of(w, c->in[0]);
+    eg__give(w, c->out[0], y);
+    b.from_end += b.times ? eg_ndim(c->out[0]) - eg_ndim(c->in[0]) : 0;
+    eg__batch_set(w, c->out[0], b);
+}
+
 eg_status eg__write_fft(eg__onnx_writer *w, const eg_op_call *c, const char *told)
 {
     const eg__fft_opts *o = c->options;
+    const int64_t n = eg_size(c->in[0], o->axis);
     (void)told;
     eg_status st = eg__not_along_batch(w, c, o->axis);
     if (!st) {
-        eg__give(w, c->out[0], transform(w, o, eg__of(w, c->in[0]), o->inverse, eg_size(c->in[0], o->axis), false));
+        give(w, c,
+             by_product(c, n) ? product(w, c, &(line){n, n, n, 2, 2, false})
+                              : transform(w, o, eg__of(w, c->in[0]), o->inverse, n, false));
     }
     return st;
 }
@@ -30,14 +126,14 @@ eg_status eg__write_fft(eg__onnx_writer *w, const eg_op_call *c, const char *tol
 eg_status eg__write_rfft(eg__onnx_writer *w, const eg_op_call *c, const char *told)
 {
     const eg__fft_opts *o = c->options;
-    eg__batch b = eg__batch_of(w, c->in[0]);
+    const int64_t n = eg_size(c->in[0], o->axis);
     (void)told;
     eg_status st = o->inverse ? eg__onnx_cannot(c, "it is inverse") : eg__not_along_batch(w, c, o->axis);
-    if (!st) {
+    if (!st && by_product(c, n)) {
+        give(w, c, product(w, c, &(line){n, n, n / 2 + 1, 1, 2, false}));
+    } else if (!st) {
         const eg__val x = eg__put_unsqueeze(w, eg__of(w, c->in[0]), -1);
-        eg__give(w, c->out[0], transform(w, o, x, false, 0, true));
-        b.from_end += b.times > 0;
-        eg__batch_set(w, c->out[0], b);
+        give(w, c, transform(w, o, x, false, 0, true));
     }
     return st;
 }
@@ -68,22 +164,20 @@ eg_status eg__write_irfft(eg__onnx_writer *w, const eg_op_call *c, const char *t
 {
     const eg__fft_opts *o = c->options;
     const int ndim = eg_ndim(c->in[0]);
-    eg__batch b = eg__batch_of(w, c->in[0]);
     eg__val at, signs, x = eg__of(w, c->in[0]);
     (void)told;
     eg_status st = eg__not_along_batch(w, c, o->axis);
-    if (st) {
-        return st;
+    if (!st && by_product(c, o->n)) {
+        give(w, c, product(w, c, &(line){o->n, eg_size(c->in[0], o->axis), o->n, 2, 1, true}));
+    } else if (!st) {
+        mirrored(w, o, ndim, x.dtype, &at, &signs);
+        eg__set_int(w, "axis", o->axis);
+        x = transform(w, o, eg__put(w, "Mul", eg__put(w, "Gather", x, at), signs), true, o->n, false);
+        const eg__val real = eg__as(w, eg__whole(0), EG_I64);
+        eg__set_int(w, "axis", ndim - 1);
+        give(w, c, eg__put(w, "Gather", x, real));
     }
-    mirrored(w, o, ndim, x.dtype, &at, &signs);
-    eg__set_int(w, "axis", o->axis);
-    x = transform(w, o, eg__put(w, "Mul", eg__put(w, "Gather", x, at), signs), true, o->n, false);
-    const eg__val real = eg__as(w, eg__whole(0), EG_I64);
-    eg__set_int(w, "axis", ndim - 1);
-    eg__give(w, c->out[0], eg__put(w, "Gather", x, real));
-    b.from_end -= b.times > 0;
-    eg__batch_set(w, c->out[0], b);
-    return EG_OK;
+    return st;
 }
 
 /* Of the matrix itself, whatever its parts are. */
