@@ -369,7 +369,7 @@ class Wrapper:
             if self.consumed:
                 return [f"EG__LUA_TAKING({type_}, {call}, {self.consumed[0]}, {self.consumed[-1]});"]
             owned = (r.type in ("eg_dataset", "eg_tensors") or "_new" in f.name or
-                     f.name.endswith(("_load", "_copy")))
+                     f.name.removesuffix("_with").endswith(("_load", "_copy", "_train", "_parse")))
             macro = "EG__LUA_OWNED" if owned else "EG__LUA_BORROWED"
             return [f"{macro}({type_}, {call});"]
         if r.type == "eg_parameters":

@@ -236,7 +236,8 @@ eg__val eg__ints(eg__onnx_writer *w, const int64_t *v, int n)
 
 /* ---- following -------------------------------------------------------------------------------------- */
 
-/* Results are constants where no input comes from the graph's, or has elements, or where they have none. */
+/* Results are constants where no input comes from the graph's, or has elements, or where they have none, but for those
+ * that have none by chance. */
 static bool is_constant(const eg__onnx_writer *w, const eg_op_call *c)
 {
     bool depends = false, elements = false, results = false;
@@ -246,7 +247,7 @@ static bool is_constant(const eg__onnx_writer *w, const eg_op_call *c)
         elements = elements || (comes && eg_numel(c->in[i]));
     }
     for (int j = 0; j < c->nout; j++) {
-        results = results || eg_numel(c->out[j]);
+        results = results || eg_numel(c->out[j]) || !strcmp(c->op, "nonzero");
     }
     return w->batch >= 0 ? !depends && !eg__onnx_makes_batch(w, c) : !elements || !results;
 }

@@ -1,4 +1,4 @@
-/* write_images.c - resizing, sampling and suppression of boxes as nodes of ONNX. */
+/* write_images.c - resizing and sampling as nodes of ONNX. */
 #include <math.h>
 
 #include <egret/error.h>
@@ -165,41 +165,5 @@ eg_status eg__write_grid_sample(eg__onnx_writer *w, const eg_op_call *c, const c
         y = eg__put_where(w, eg__put_unsqueeze(w, near, 1), y, eg__real(o->fill));
     }
     eg__give(w, c->out[0], y);
-    return EG_OK;
-}
-
-/* ---- boxes ---------------------------------------------------------------------------------------------- */
-
-/* Scores fall in the order in which boxes are looked at; those that are no candidates have none. Of the boxes that
- * stay ONNX gives the numbers. */
-eg_status eg__write_nms(eg__onnx_writer *w, const eg_op_call *c, const char *told)
-{
-    const eg__nms_opts *o = c->options;
-    const int64_t n = eg_size(c->in[0], 0), boxes[] = {1, n, 4}, scores[] = {1, 1, n}, line = -1;
-    (void)told;
-    if (c->nin > 3 && c->in[3]) {
-        return eg__onnx_cannot(c, "boxes of several classes are told apart");
-    }
-    eg_scope s = eg_scope_push();
-    const eg__val fall = eg__constant(w, s.depth ? eg_arange((double)n, 0, -1, EG_F32) : NULL);
-    if (s.depth) {
-        eg_scope_pop(s, NULL);
-    }
-    /* corners that are the wrong way round make no area here, and are turned there */
-    const eg__val all = eg__of(w, c->in[0]), low = eg__put_slice(w, all, 1, 0, 2, 1);
-    const eg__val high = eg__put(w, "Max", eg__put_slice(w, all, 1, 2, 4, 1), low);
-    eg__set_int(w, "axis", 1);
-    const eg__val right = eg__put(w, "Concat", low, high), order = eg__of(w, c->in[1]);
-    eg__val score = eg__put_where(w, eg__as(w, eg__of(w, c->in[2]), EG_BOOL), fall, eg__real(0));
-    eg__set_int(w, "axis", 0);
-    score = eg__put(w, "ScatterElements", eg__filled(w, EG_SHAPE(n), 0, EG_F32), order, score);
-    const eg__val most = eg__as(w, eg__whole(o->most < n ? o->most : n), EG_I64);
-    const eg__val kept = eg__put(w, "NonMaxSuppression", eg__put_reshape(w, right, boxes, 3),
-                                 eg__put_reshape(w, score, scores, 3), most, eg__real(o->threshold), eg__real(0));
-    const eg__val at = eg__put_reshape(w, eg__put_slice(w, kept, 1, 2, 3, 1), &line, 1);
-    const eg__val ones = eg__put(w, "Expand", eg__as(w, eg__whole(1), EG_I64), eg__put(w, "Shape", at));
-    eg__set_int(w, "axis", 0);
-    const eg__val stays = eg__put(w, "ScatterElements", eg__filled(w, EG_SHAPE(n), 0, EG_I64), at, ones);
-    eg__give(w, c->out[0], eg__put(w, "Gather", stays, order));
     return EG_OK;
 }

@@ -137,8 +137,9 @@ eg_status eg__write_nonzero(eg__onnx_writer *w, const eg_op_call *c, const char 
 {
     const int64_t perm[] = {1, 0};
     (void)told;
-    if (!eg_ndim(c->in[0])) {
-        return eg__onnx_cannot(c, "it is of a single number");
+    if (!eg_ndim(c->in[0]) || !((const eg__nonzero_opts *)c->options)->count) {
+        return eg__onnx_cannot(c, eg_ndim(c->in[0]) ? "the example has none, of which the rest would be constants"
+                                                    : "it is of a single number");
     }
     eg__give(w, c->out[0], eg__put_transpose(w, eg__put(w, "NonZero", eg__of(w, c->in[0])), perm, 2));
     return EG_OK;
