@@ -70,7 +70,7 @@ typedef struct eg_op_call {
 typedef struct eg_follower {
     eg_status (*call)(const eg_op_call *call, void *user); /* a failure is the op's */
     void *user;
-    /* A function, which `op` names, is about to read the elements of in[0] on the host, as eg_item does: what is made of
+    /* A function, which `op` names, is about to read elements of in[0] on the host, as eg_item does: what is made of
      * them is not told. A failure is the function's. NULL: nobody asks. */
     eg_status (*read)(const eg_op_call *call, void *user);
 } eg_follower;

@@ -130,7 +130,7 @@ typedef struct eg_onnx_save_options {
     /* The first axis of the inputs may have any size, and what grows with it. A call that has to know that size is
      * refused; a shape that is given in numbers means the batch where it has its size. */
     bool any_batch;
-    bool beside;    /* tensors of 1 KiB or more go into a file beside the model, its name and ".data" */
+    bool beside; /* tensors of 1 KiB or more go into a file beside the model, its name and ".data" */
 } eg_onnx_save_options;
 
 /* Writes what the module makes of x as an ONNX model (operators of version 20): one forward is followed, op by op, in
