@@ -310,7 +310,7 @@ outcome differs(trial *t, const char *format, ...) __attribute__((format(printf,
 eg_status run_call(call *c);
 bool same_shape(const eg_tensor *a, const eg_tensor *b);
 /* Elements of y against those of want; of gradients relative to the largest. */
-outcome compare(trial *t, const char *what, int k, const eg_tensor *y, const eg_tensor *want, bool overall);
+outcome compare_tensor(trial *t, const char *what, int k, const eg_tensor *y, const eg_tensor *want, bool overall);
 /* Writes an accepted call as an ONNX model, of every fourth draw. Models and their tensors stay in the folder, if there
  * is one; then it is every draw. */
 extern const char *differ_models;

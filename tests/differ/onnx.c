@@ -90,7 +90,7 @@ static outcome compare_models(trial *t, const model *m, eg_module *read, const c
     outcome o = AGREED;
     for (int k = 0, j = 0; k < MOST_RESULTS && !o; k++) {
         if (m->c->y[k]) {
-            o = compare(t, what, j, out[j], m->c->y[k], false);
+            o = compare_tensor(t, what, j, out[j], m->c->y[k], false);
             j++;
         }
     }

@@ -110,7 +110,7 @@ static bool close_to(double a, double b, double allowed, double scale, eg_dtype 
 }
 
 /* Elements of y against those of want; of gradients relative to the largest. */
-outcome compare(trial *t, const char *what, int k, const eg_tensor *y, const eg_tensor *want, bool overall)
+outcome compare_tensor(trial *t, const char *what, int k, const eg_tensor *y, const eg_tensor *want, bool overall)
 {
     char shapes[2][160];
     say_shape(y, shapes[0], sizeof shapes[0]);
@@ -147,7 +147,7 @@ static outcome compare_results(trial *t, const char *what, const call *c, const 
                            want->y[k] ? "it is" : "it is not");
         }
         if (c->y[k]) {
-            o = compare(t, what, k, c->y[k], want->y[k], false);
+            o = compare_tensor(t, what, k, c->y[k], want->y[k], false);
         }
     }
     return o;
@@ -289,14 +289,14 @@ static outcome compare_gradients(trial *t, const call *plain)
         if (!c.y[k] != !plain->y[k]) {
             return differs(t, "result %d is there either with or without a tape", k);
         }
-        o = c.y[k] ? compare(t, "under a tape result", k, c.y[k], plain->y[k], false) : AGREED;
+        o = c.y[k] ? compare_tensor(t, "under a tape result", k, c.y[k], plain->y[k], false) : AGREED;
     }
     t->allowed *= coarsest(plain) > tolerance_of(EG_F32) ? 2 : 10;
     for (int k = 0; k < t->d->n && !o && !none[0]; k++) {
         if (g[k] && eg_dtype_of(g[k]) != eg_dtype_of(c.t[k])) {
             return differs(t, "the gradient of tensor %d has another dtype", k);
         }
-        o = g[k] ? compare(t, "the gradient of tensor", k, g[k], wide[k], true) : AGREED;
+        o = g[k] ? compare_tensor(t, "the gradient of tensor", k, g[k], wide[k], true) : AGREED;
     }
     return o;
 }
@@ -389,7 +389,7 @@ static outcome check_refusal(trial *t, const call *c, eg_status st, const char *
     }
     t->allowed = 0;
     for (int k = 0; k < t->d->n; k++) {
-        if (c->t[k] && compare(t, "after the refusal tensor", k, c->t[k], fresh.t[k], false)) {
+        if (c->t[k] && compare_tensor(t, "after the refusal tensor", k, c->t[k], fresh.t[k], false)) {
             return DIFFERS;
         }
     }
@@ -408,7 +408,7 @@ static outcome check_arguments(trial *t, const call *c, const call *want)
     make_call(t->d, AS_DRAWN, NULL, &fresh);
     for (int k = 0; k < t->d->n; k++) {
         if (c->t[k] && written(t->d, k)) {
-            if (compare(t, "after the call tensor", k, c->t[k], want->t[k], false)) {
+            if (compare_tensor(t, "after the call tensor", k, c->t[k], want->t[k], false)) {
                 return DIFFERS;
             }
             eg_debug("ref");
@@ -418,7 +418,7 @@ static outcome check_arguments(trial *t, const call *c, const call *want)
     }
     t->allowed = 0;
     for (int k = 0; k < t->d->n; k++) {
-        if (c->t[k] && compare(t, "after the call what holds tensor", k, c->leaf[k], fresh.leaf[k], false)) {
+        if (c->t[k] && compare_tensor(t, "after the call what holds tensor", k, c->leaf[k], fresh.leaf[k], false)) {
             return DIFFERS;
         }
     }
@@ -437,7 +437,7 @@ static outcome values_and_gradients(trial *t, const call *c, bool differences)
     }
     t->allowed = tolerance(c);
     if (r->flags & ZERO) {
-        return compare(t, "what must be 0, result", 0, c->y[0], eg_zeros_like(c->y[0]), false);
+        return compare_tensor(t, "what must be 0, result", 0, c->y[0], eg_zeros_like(c->y[0]), false);
     }
     outcome o = compare_results(t, "result", c, &want);
     o = o ? o : check_arguments(t, c, &want);
