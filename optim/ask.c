@@ -4,18 +4,26 @@
 #include "optim/optim.h"
 #include "optim/parallel.h"
 
-/* Who is asked for a gradient: not tensors that come a second time, nor frozen ones. */
-static int who_moves(const eg_optim *o, eg_tensor **ask)
+/* The n tensors that are asked for a gradient: not those that come a second time, nor frozen ones. Refuses tensors that
+ * never required one. */
+static eg_status who_moves(const eg_optim *o, eg_tensor **ask, int *n)
 {
     eg__thread *T = eg__thread_get();
-    int n = 0;
-    for (int i = 0; i < o->count; i++) {
+    eg_status st = EG_OK;
+    *n = 0;
+    for (int i = 0; i < o->count && !st; i++) {
         eg_tensor *p = o->in[i * EG__OPTIM_SLOTS];
         if (o->names[i] && eg__tracked(T, p)) {
-            ask[n++] = p;
+            ask[(*n)++] = p;
+        } else if (o->names[i] && o->plain[i]) {
+            st = eg__fail(
+                EG_EINVAL, o->name,
+                "tensor \"%.80s\", %s %s, does not require gradients: eg_parameter(x), in Lua x:requires_grad(), "
+                "makes it a parameter; eg_module_unfreeze does so for a frozen module",
+                o->names[i], eg_dtype_name((eg_dtype)p->dtype), EG__SHAPE_OF(p));
         }
     }
-    return n;
+    return st || *n ? st : eg__fail(EG_ESTATE, o->name, "all %d parameters are frozen", o->count);
 }
 
 /* The scale as the loss's gradient. */
@@ -43,9 +51,9 @@ static eg_status ask_tape(eg_optim *o, eg_tape tape, eg_tensor *loss, const eg__
                           eg_tensor **ask, eg_tensor **g)
 {
     eg_tensor *dy = NULL, **got = ask + o->count;
-    int n = who_moves(o, ask);
-    if (!n) {
-        return eg__fail(EG_ESTATE, o->name, "all %d parameters are frozen", o->count);
+    int n;
+    if (who_moves(o, ask, &n)) {
+        return eg__why();
     }
     if (loss->n != 1) {
         return eg__fail(EG_ESHAPE, o->name, "the loss has shape %s, not one element", EG__SHAPE_OF(loss));

@@ -304,7 +304,7 @@ static const eg__optim_rule rule = {.descend = descend, .put = eg__lbfgs_put, .l
 static eg_status check(const char *name, const eg_lbfgs_options *o, eg_parameters p)
 {
     const double any = (double)INFINITY;
-    eg_status st = eg__check_learnable(name, p);
+    eg_status st = eg__check_parameters(name, p);
     st = st ? st : eg__optim_number(name, "lr", o->lr, any);
     st = st ? st : eg__optim_range(name, "max_iter", o->max_iter, 1, 1e9);
     st = st ? st : eg__optim_range(name, "max_eval", o->max_eval, 1, 2e9);

@@ -56,22 +56,6 @@ eg_status eg__check_parameters(const char *op, eg_parameters p)
     return EG_OK;
 }
 
-eg_status eg__check_learnable(const char *op, eg_parameters p)
-{
-    eg_status st = eg__check_parameters(op, p);
-    for (int i = 0; i < p.count && !st; i++) {
-        const eg_tensor *t = p.tensors[i];
-        if (!eg_is_parameter(t)) {
-            st = eg__fail(EG_EINVAL, op,
-                          "tensor %d%s%.80s%s, %s %s, does not require gradients: eg_parameter(x), in Lua "
-                          "x:requires_grad(), makes it a parameter; eg_module_unfreeze does so for a frozen module",
-                          i, p.names ? " (" : "", p.names ? p.names[i] : "", p.names ? ")" : "",
-                          eg_dtype_name((eg_dtype)t->dtype), EG__SHAPE_OF(t));
-        }
-    }
-    return st;
-}
-
 char *eg__joined(const char *op, const char *prefix, const char *name, const char *suffix)
 {
     size_t bytes = strlen(prefix) + strlen(name) + strlen(suffix) + 1;
@@ -145,6 +129,7 @@ static eg_status add_one(eg_optim *o, int i, eg_tensor *p, char *name)
     eg_tensor **in = o->in + i * EG__OPTIM_SLOTS;
     in[EG__OPTIM_PARAMETER] = eg_keep(p);
     o->names[i] = name;
+    o->plain[i] = !eg_is_parameter(p);
     if (!name) {
         return EG_OK;
     }
@@ -212,10 +197,12 @@ static eg_status make_room(eg_optim *o, int count)
     eg_tensor **in = eg__malloc(n * slots * sizeof *in);
     char **names = eg__malloc(n * sizeof *names);
     int *group = eg__malloc(n * sizeof *group);
-    if (!in || !names || !group) {
+    bool *plain = eg__malloc(n * sizeof *plain);
+    if (!in || !names || !group || !plain) {
         free(in);
         free(names);
         free(group);
+        free(plain);
         return eg__no_memory(o->name, (int64_t)(n * slots * sizeof *in));
     }
     memset(in, 0, n * slots * sizeof *in);
@@ -225,19 +212,22 @@ static eg_status make_room(eg_optim *o, int count)
         memcpy(in, o->in, had * slots * sizeof *in);
         memcpy(names, o->names, had * sizeof *names);
         memcpy(group, o->group, had * sizeof *group);
+        memcpy(plain, o->plain, had * sizeof *plain);
     }
     free(o->in);
     free(o->names);
     free(o->group);
+    free(o->plain);
     o->in = in;
     o->names = names;
     o->group = group;
+    o->plain = plain;
     return EG_OK;
 }
 
 static eg_status add(eg_optim *o, eg_parameters p, const char *prefix)
 {
-    if (eg__check_learnable(o->name, p)) {
+    if (eg__check_parameters(o->name, p)) {
         return eg__why();
     }
     if (p.count > EG__MAX_PARAMETERS - o->count) {
@@ -309,6 +299,7 @@ void eg_optim_free(eg_optim *o)
         free(o->in);
         free(o->names);
         free(o->group);
+        free(o->plain);
         free(o);
     }
 }

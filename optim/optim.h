@@ -73,6 +73,7 @@ struct eg_optim {
     eg_tensor **gathered; /* by eg_optim_backward, kept; NULL: none */
     char **names;         /* NULL: the tensor was in the list before, here it is passed over */
     int *group;
+    bool *plain; /* required no gradients when it was added: it takes steps with gradients in hand only */
     int groups;
     eg__optim_setting settings[EG__MAX_GROUPS];
     eg__optim_group now[EG__MAX_GROUPS];
@@ -88,8 +89,6 @@ eg_status eg__optim_allocate(eg_optim *optim, int i);
 
 /* Contiguous float tensors? */
 eg_status eg__check_parameters(const char *op, eg_parameters p);
-/* The same, and each requires gradients. */
-eg_status eg__check_learnable(const char *op, eg_parameters p);
 /* prefix, name and suffix in one text to free, or out of memory. */
 char *eg__joined(const char *op, const char *prefix, const char *name, const char *suffix);
 

@@ -33,10 +33,10 @@ typedef struct eg_optim eg_optim;
 /* For all rules: p is a parameter, g its gradient, t the number of this step from 1. g is first
  * clipped (below), then g += weight_decay p. State starts at 0 if nothing else is said. Options
  * left 0 have the default, which is PyTorch's; EG_ZERO is 0. The constructors give NULL and EG_EINVAL for no
- * parameters, a tensor that does not require gradients (eg_is_parameter) or is not a contiguous float tensor, the
- * same name twice, an option that is negative, not finite or out of its range. A tensor listed twice (tied weights)
- * counts once: its later places are passed over. Two tensors that are views of the same memory are EG_EINVAL. The
- * caller frees the optimizer. */
+ * parameters, a tensor that is not a contiguous float tensor, the same name twice, an option that is negative, not
+ * finite or out of its range. A tensor that does not require gradients (eg_is_parameter) takes steps with given
+ * gradients only. A tensor listed twice (tied weights) counts once: its later places are passed over. Two tensors that
+ * are views of the same memory are EG_EINVAL. The caller frees the optimizer. */
 
 /* Stochastic gradient descent. [momentum_buffer], only with momentum:
  *   b = momentum b + (1 - dampening) g  (b = g at the first step)
@@ -263,7 +263,8 @@ EG_API eg_status eg_optim_step(eg_optim *optim, eg_tensor *const *gradients);
 
 /* Gradients of the one-element loss for all parameters, then a step. Parameters the loss does not
  * depend on are left alone, and so are frozen ones: tensors that are neither parameters
- * (eg_is_parameter) any more nor watched; EG_ESTATE if all are. Given a NULL optimizer or loss it
+ * (eg_is_parameter) any more nor watched; EG_ESTATE if all are. EG_EINVAL for a tensor that is neither and was no
+ * parameter when it was added: it would never be trained. Given a NULL optimizer or loss it
  * returns what is on record. */
 EG_API eg_status eg_optim_minimize(eg_optim *optim, eg_tape tape, eg_tensor *loss);
 
