@@ -124,7 +124,7 @@ eg__val eg__put_node(eg__onnx_writer *w, const char *op, const eg__val *in, int 
 #define eg__put(w, op, ...) \
     eg__put_node(w, op, (const eg__val[]){__VA_ARGS__}, (int)(sizeof((const eg__val[]){__VA_ARGS__}) / sizeof(eg__val)))
 /* The tensor is this value from now on, cast if it has another dtype. */
-void eg__give(eg__onnx_writer *w, eg_tensor *y, eg__val v);
+void eg__set_output(eg__onnx_writer *w, eg_tensor *y, eg__val v);
 /* The value as an output of the graph. */
 void eg__put_output(eg__onnx_writer *w, eg_tensor *y, const char *name);
 

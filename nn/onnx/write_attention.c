@@ -103,7 +103,7 @@ eg_status eg__write_attention(eg__onnx_writer *w, const eg_op_call *c, const cha
     const bool placed = band.low > 1 - q || band.high < k - 1;
     x = placed ? eg__put(w, "Add", x, of_places(w, o, q, k, false, x.dtype)) : x;
     x = eg__put(w, "MatMul", soften(w, x, placed || mask), eg__put_wide(w, eg__of(w, c->in[2])));
-    eg__give(w, c->out[0], x);
+    eg__set_output(w, c->out[0], x);
     eg__batch_set(w, c->out[0], batch);
     return EG_OK;
 }
@@ -145,6 +145,6 @@ eg_status eg__write_rotary(eg__onnx_writer *w, const eg_op_call *c, const char *
         eg__set_int(w, "axis", -1);
         y = eg__put(w, "Concat", y, rest);
     }
-    eg__give(w, c->out[0], y);
+    eg__set_output(w, c->out[0], y);
     return EG_OK;
 }

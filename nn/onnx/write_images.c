@@ -81,7 +81,7 @@ eg_status eg__write_resize(eg__onnx_writer *w, const eg_op_call *c, const char *
         return eg__not_along_batch(w, c, eg_ndim(c->in[0]) - from_end);
     }
     if (has_operator(o, x.dtype, nearest)) {
-        eg__give(w, c->out[0], by_operator(w, c, op, x));
+        eg__set_output(w, c->out[0], by_operator(w, c, op, x));
         return EG_OK;
     }
     for (int i = 0; i < o->naxes; i++) {
@@ -93,7 +93,7 @@ eg_status eg__write_resize(eg__onnx_writer *w, const eg_op_call *c, const char *
             x = eg__put_product(w, x, 2 + i, o->naxes + 2, by);
         }
     }
-    eg__give(w, c->out[0], x);
+    eg__set_output(w, c->out[0], x);
     return EG_OK;
 }
 
@@ -164,6 +164,6 @@ eg_status eg__write_grid_sample(eg__onnx_writer *w, const eg_op_call *c, const c
         const eg__val near = eg__put(w, "And", within(w, o, px, width), within(w, o, py, height));
         y = eg__put_where(w, eg__put_unsqueeze(w, near, 1), y, eg__real(o->fill));
     }
-    eg__give(w, c->out[0], y);
+    eg__set_output(w, c->out[0], y);
     return EG_OK;
 }

@@ -18,7 +18,7 @@ eg_status eg__write_checked_index(eg__onnx_writer *w, const eg_op_call *c, const
         const eg__val size = o->axes ? eg__ints(w, o->size, (int)sizes.dim[0]) : eg__whole(o->size[0]);
         x = eg__put_where(w, eg__put(w, "Less", x, eg__whole(0)), eg__put(w, "Add", x, size), x);
     }
-    eg__give(w, c->out[0], x);
+    eg__set_output(w, c->out[0], x);
     return EG_OK;
 }
 
@@ -36,7 +36,7 @@ eg_status eg__write_index_select(eg__onnx_writer *w, const eg_op_call *c, const 
         rows.from_end += rows.times && ndim - rows.from_end < axis ? more - 1 : 0;
         index.from_end += index.times ? ndim - axis - 1 : 0;
         eg__set_int(w, "axis", axis);
-        eg__give(w, c->out[0], eg__put(w, op, x, at));
+        eg__set_output(w, c->out[0], eg__put(w, op, x, at));
         eg__batch_set(w, c->out[0], rows.times ? rows : index);
     }
     return st;
@@ -68,7 +68,7 @@ eg_status eg__write_index_add(eg__onnx_writer *w, const eg_op_call *c, const cha
     const eg__val x = eg__put_reshape(w, eg__of(w, c->in[0]), all.dim, all.ndim);
     eg__set_int(w, "axis", o->axis);
     eg__set_text(w, "reduction", op);
-    eg__give(w, c->out[0], eg__put(w, "ScatterElements", base, each, x));
+    eg__set_output(w, c->out[0], eg__put(w, "ScatterElements", base, each, x));
     return EG_OK;
 }
 
@@ -77,7 +77,7 @@ eg_status eg__write_scatter(eg__onnx_writer *w, const eg_op_call *c, const char 
     const eg__val base = base_of(w, c), index = eg__of(w, c->in[1]), x = eg__of(w, c->in[0]);
     eg__set_int(w, "axis", ((const eg__scatter_opts *)c->options)->axis);
     eg__set_text(w, "reduction", op);
-    eg__give(w, c->out[0], eg__put(w, "ScatterElements", base, index, x));
+    eg__set_output(w, c->out[0], eg__put(w, "ScatterElements", base, index, x));
     return EG_OK;
 }
 
@@ -108,7 +108,7 @@ eg_status eg__write_ravel_index(eg__onnx_writer *w, const eg_op_call *c, const c
     const eg__val parts = eg__put(w, "Mul", eg__of(w, c->in[0]), eg__ints(w, steps, o->ndim));
     const eg__val y = eg__put_reduce(w, "ReduceSum", parts, &last, 1, false);
     eg_status st = eg__not_along_batch(w, c, (int)last);
-    eg__give(w, c->out[0], y);
+    eg__set_output(w, c->out[0], y);
     eg__onnx_seen *s = st ? NULL : eg__onnx_seen_of(w, c->out[0]);
     if (s) {
         s->batch = eg__batch_of(w, c->in[0]);
@@ -126,7 +126,7 @@ eg_status eg__write_unravel_index(eg__onnx_writer *w, const eg_op_call *c, const
     (void)told;
     const eg__val at = eg__put_unsqueeze(w, eg__of(w, c->in[0]), -1);
     const eg__val whole = eg__put(w, "Div", at, eg__ints(w, steps, o->ndim));
-    eg__give(w, c->out[0], eg__put(w, "Mod", whole, eg__ints(w, o->shape, o->ndim)));
+    eg__set_output(w, c->out[0], eg__put(w, "Mod", whole, eg__ints(w, o->shape, o->ndim)));
     b.from_end += b.times > 0;
     eg__batch_set(w, c->out[0], b);
     return EG_OK;
@@ -141,7 +141,7 @@ eg_status eg__write_nonzero(eg__onnx_writer *w, const eg_op_call *c, const char 
         return eg__onnx_cannot(c, eg_ndim(c->in[0]) ? "the example has none, of which the rest would be constants"
                                                     : "it is of a single number");
     }
-    eg__give(w, c->out[0], eg__put_transpose(w, eg__put(w, "NonZero", eg__of(w, c->in[0])), perm, 2));
+    eg__set_output(w, c->out[0], eg__put_transpose(w, eg__put(w, "NonZero", eg__of(w, c->in[0])), perm, 2));
     return EG_OK;
 }
 
@@ -166,7 +166,7 @@ eg_status eg__write_one_hot(eg__onnx_writer *w, const eg_op_call *c, const char 
         const eg_dtype dtype = (eg_dtype)o->dtype;
         y = eg__put_where(w, eg__as(w, y, EG_BOOL), eg__as(w, eg__real(o->on), dtype), eg__real(o->off));
     }
-    eg__give(w, c->out[0], y);
+    eg__set_output(w, c->out[0], y);
     b.from_end += b.times > 0;
     eg__batch_set(w, c->out[0], b);
     return EG_OK;
@@ -182,8 +182,8 @@ eg_status eg__write_sort(eg__onnx_writer *w, const eg_op_call *c, const char *to
     const eg__val x = eg__of(w, c->in[0]);
     eg_status st = ndim ? eg__not_along_batch(w, c, o->axis) : EG_OK;
     if (!ndim) {
-        eg__give(w, c->out[0], x);
-        eg__give(w, c->out[1], eg__as(w, eg__whole(0), EG_I64));
+        eg__set_output(w, c->out[0], x);
+        eg__set_output(w, c->out[1], eg__as(w, eg__whole(0), EG_I64));
         return EG_OK;
     }
     if (!st) {
@@ -193,8 +193,8 @@ eg_status eg__write_sort(eg__onnx_writer *w, const eg_op_call *c, const char *to
         eg__set_int(w, "axis", o->axis);
         eg__set_int(w, "largest", o->descending);
         eg__put_nodes(w, "TopK", (const eg__val[]){x, count}, 2, out, 2);
-        eg__give(w, c->out[0], out[0]);
-        eg__give(w, c->out[1], out[1]);
+        eg__set_output(w, c->out[0], out[0]);
+        eg__set_output(w, c->out[1], out[1]);
     }
     return st;
 }
@@ -228,6 +228,6 @@ eg_status eg__write_searchsorted(eg__onnx_writer *w, const eg_op_call *c, const 
     const eg__val line = eg__put_reshape(w, eg__of(w, c->in[0]), to.dim, to.ndim);
     const eg__val at = eg__put_unsqueeze(w, eg__of(w, c->in[1]), -1);
     const eg__val counts = right ? eg__put(w, "Not", before(w, at, line)) : before(w, line, at);
-    eg__give(w, c->out[0], eg__put_reduce(w, "ReduceSum", eg__as(w, counts, EG_I64), &last, 1, false));
+    eg__set_output(w, c->out[0], eg__put_reduce(w, "ReduceSum", eg__as(w, counts, EG_I64), &last, 1, false));
     return EG_OK;
 }

@@ -28,7 +28,7 @@ eg_status eg__write_linear(eg__onnx_writer *w, const eg_op_call *c, const char *
         y = eg__put(w, "MatMul", x, eg__put_transpose(w, weight, perm, 2));
         y = bias ? eg__put(w, "Add", y, b) : y;
     }
-    eg__give(w, c->out[0], eg__put_act(w, act, y));
+    eg__set_output(w, c->out[0], eg__put_act(w, act, y));
     return EG_OK;
 }
 
@@ -66,7 +66,7 @@ eg_status eg__write_matmul(eg__onnx_writer *w, const eg_op_call *c, const char *
     eg__batch batch = {0, 0};
     eg_status st = batch_of_product(w, c, &batch);
     if (!st) {
-        eg__give(w, c->out[0], eg__put(w, op, eg__of(w, c->in[0]), eg__of(w, c->in[1])));
+        eg__set_output(w, c->out[0], eg__put(w, op, eg__of(w, c->in[0]), eg__of(w, c->in[1])));
         eg__batch_set(w, c->out[0], batch);
     }
     return st;
@@ -119,7 +119,7 @@ eg_status eg__write_conv(eg__onnx_writer *w, const eg_op_call *c, const char *op
         const eg__val bias = eg__of(w, c->nin > 2 ? c->in[2] : NULL);
         set_geometry(w, &o->g, axes);
         const eg__val y = eg__put(w, op, x, weight, bias);
-        eg__give(w, c->out[0], eg__put_act(w, strcmp(c->op, "conv_act") ? EG__ACT_NONE : (int)o->act, y));
+        eg__set_output(w, c->out[0], eg__put_act(w, strcmp(c->op, "conv_act") ? EG__ACT_NONE : (int)o->act, y));
     }
     return st;
 }
@@ -139,7 +139,7 @@ eg_status eg__write_conv_transpose(eg__onnx_writer *w, const eg_op_call *c, cons
         const eg__val bias = eg__of(w, c->nin > 2 ? c->in[2] : NULL);
         set_geometry(w, g, axes);
         set_axes(w, "output_padding", more, axes);
-        eg__give(w, c->out[0], eg__put(w, op, x, weight, bias));
+        eg__set_output(w, c->out[0], eg__put(w, op, x, weight, bias));
     }
     return st;
 }
@@ -205,7 +205,7 @@ static eg_status pool_by_products(eg__onnx_writer *w, const eg_op_call *c, const
     for (int i = 0; i < axes; i++) {
         x = eg__put_product(w, x, 2 + i, axes + 2, window_weights(w, o, 3 - axes + i, x.dtype));
     }
-    eg__give(w, c->out[0], x);
+    eg__set_output(w, c->out[0], x);
     return EG_OK;
 }
 
@@ -227,7 +227,7 @@ eg_status eg__write_avg_pool(eg__onnx_writer *w, const eg_op_call *c, const char
     set_axes(w, "dilations", o.dilation, axes);
     set_pads(w, o.before, o.after, axes);
     eg__set_int(w, "count_include_pad", !o.exclude_pad);
-    eg__give(w, c->out[0], eg__put(w, op, x));
+    eg__set_output(w, c->out[0], eg__put(w, op, x));
     return EG_OK;
 }
 
@@ -259,7 +259,7 @@ eg_status eg__write_max_pool(eg__onnx_writer *w, const eg_op_call *c, const char
     set_axes(w, "dilations", o.dilation, axes);
     set_pads(w, o.before, after, axes);
     eg__put_nodes(w, op, &x, 1, out, 2);
-    eg__give(w, c->out[0], out[0]);
+    eg__set_output(w, c->out[0], out[0]);
     if (c->out[1]) {
         eg__onnx_see(w, c->out[1], out[1].name, EG__ONNX_PLACES);
     }
@@ -276,6 +276,6 @@ eg_status eg__write_max_pool_places(eg__onnx_writer *w, const eg_op_call *c, con
         return eg__onnx_cannot(c, "it is not of a pool that is written");
     }
     const eg__val places = {.name = s->name, .dtype = EG_I64};
-    eg__give(w, c->out[0], eg__put(w, "Mod", places, eg__whole(o->in[0] * o->in[1] * o->in[2])));
+    eg__set_output(w, c->out[0], eg__put(w, "Mod", places, eg__whole(o->in[0] * o->in[1] * o->in[2])));
     return EG_OK;
 }

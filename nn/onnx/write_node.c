@@ -220,7 +220,7 @@ eg__val eg__put_node(eg__onnx_writer *w, const char *op, const eg__val *in, int 
     return out;
 }
 
-void eg__give(eg__onnx_writer *w, eg_tensor *y, eg__val v)
+void eg__set_output(eg__onnx_writer *w, eg_tensor *y, eg__val v)
 {
     v = eg__as(w, v, eg_dtype_of(y));
     eg__onnx_see(w, y, v.name, EG__ONNX_VALUE);

@@ -43,7 +43,7 @@ eg_status eg__write_scale_channels(eg__onnx_writer *w, const eg_op_call *c, cons
     (void)told;
     eg_status st = check_rows(w, c, eg_ndim(c->in[0]) - 1);
     if (!st) {
-        eg__give(w, c->out[0], scaled(w, c, eg__put_wide(w, eg__of(w, c->in[0]))));
+        eg__set_output(w, c->out[0], scaled(w, c, eg__put_wide(w, eg__of(w, c->in[0]))));
     }
     return st;
 }
@@ -77,7 +77,7 @@ eg_status eg__write_batch_norm(eg__onnx_writer *w, const eg_op_call *c, const ch
         }
     }
     const eg__val x = normal(w, eg__put_wide(w, eg__of(w, c->in[0])), axes, n, o->eps, false);
-    eg__give(w, c->out[0], scaled(w, c, x));
+    eg__set_output(w, c->out[0], scaled(w, c, x));
     eg__batch_set(w, c->out[0], batch);
     return EG_OK;
 }
@@ -105,7 +105,7 @@ eg_status eg__write_group_norm(eg__onnx_writer *w, const eg_op_call *c, const ch
     } else {
         x = normal(w, x, &last, 1, o->eps, false);
     }
-    eg__give(w, c->out[0], scaled(w, c, eg__put_reshape(w, x, back.dim, back.ndim)));
+    eg__set_output(w, c->out[0], scaled(w, c, eg__put_reshape(w, x, back.dim, back.ndim)));
     return EG_OK;
 }
 
@@ -129,12 +129,12 @@ eg_status eg__write_layer_norm(eg__onnx_writer *w, const eg_op_call *c, const ch
         const eg__val scale = weight ? eg__of(w, weight) : eg__filled(w, own, 1, x.dtype), shift = eg__of(w, bias);
         eg__set_int(w, "axis", -o->axes);
         eg__set_float(w, "epsilon", o->eps);
-        eg__give(w, c->out[0], eg__put(w, "LayerNormalization", x, scale, shift));
+        eg__set_output(w, c->out[0], eg__put(w, "LayerNormalization", x, scale, shift));
         return EG_OK;
     }
     x = normal(w, eg__put_wide(w, x), axes, o->axes, o->eps, o->root);
     x = weight ? eg__put(w, "Mul", x, eg__of(w, weight)) : x;
     x = bias ? eg__put(w, "Add", x, eg__of(w, bias)) : x;
-    eg__give(w, c->out[0], o->relu ? eg__put(w, "Relu", x) : x);
+    eg__set_output(w, c->out[0], o->relu ? eg__put(w, "Relu", x) : x);
     return EG_OK;
 }

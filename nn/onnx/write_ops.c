@@ -13,7 +13,7 @@ static eg_status node(eg__onnx_writer *w, const eg_op_call *c, const char *op)
     for (int i = 0; i < c->nin && i < 3; i++) {
         in[i] = eg__of(w, c->in[i]);
     }
-    eg__give(w, c->out[0], eg__put_node(w, op, in, c->nin));
+    eg__set_output(w, c->out[0], eg__put_node(w, op, in, c->nin));
     return EG_OK;
 }
 
@@ -114,7 +114,7 @@ static eg_status write_call(eg__onnx_writer *w, const eg_op_call *c, const eg__w
     for (int i = 0; i < c->nin && i < 2; i++) {
         in[i] = eg__put_wide(w, eg__of(w, c->in[i]));
     }
-    eg__give(w, c->out[0], row->point(w, c, in[0], in[1]));
+    eg__set_output(w, c->out[0], row->point(w, c, in[0], in[1]));
     return EG_OK;
 }
 

@@ -44,7 +44,7 @@ static void reduced(eg__onnx_writer *w, const eg_op_call *c, eg__val y)
     for (int i = at + 1; b.from_end && i < ndim && !o->keepdim; i++) {
         b.from_end -= o->axes >> i & 1;
     }
-    eg__give(w, c->out[0], y);
+    eg__set_output(w, c->out[0], y);
     eg__batch_set(w, c->out[0], b.times && !(o->axes >> at & 1) ? b : (eg__batch){0, 0});
 }
 
@@ -140,7 +140,7 @@ eg_status eg__write_cumsum(eg__onnx_writer *w, const eg_op_call *c, const char *
     eg__val x = eg__put_wide(w, eg__of(w, c->in[0]));
     const eg_dtype dtype = eg_dtype_of(c->out[0]);
     x = dtype > EG_BF16 ? eg__as(w, x, dtype) : x;
-    eg__give(w, c->out[0], eg_ndim(c->in[0]) ? eg__put(w, op, x, eg__as(w, eg__whole(o->axis), EG_I64)) : x);
+    eg__set_output(w, c->out[0], eg_ndim(c->in[0]) ? eg__put(w, op, x, eg__as(w, eg__whole(o->axis), EG_I64)) : x);
     return EG_OK;
 }
 
@@ -154,7 +154,7 @@ eg_status eg__write_softmax(eg__onnx_writer *w, const eg_op_call *c, const char 
     }
     eg__set_int(w, "axis", eg_ndim(c->in[0]) ? ((const eg__scan_opts *)c->options)->axis : 0);
     x = eg__put(w, op, x);
-    eg__give(w, c->out[0], eg_ndim(c->in[0]) ? x : eg__put_reshape(w, x, NULL, 0));
+    eg__set_output(w, c->out[0], eg_ndim(c->in[0]) ? x : eg__put_reshape(w, x, NULL, 0));
     return EG_OK;
 }
 
@@ -179,6 +179,6 @@ eg_status eg__write_cross_entropy(eg__onnx_writer *w, const eg_op_call *c, const
         const eg__val rest = eg__put_reduce(w, "ReduceSum", lost, &axis, 1, false);
         y = eg__put(w, "Add", eg__put(w, "Mul", y, eg__real(1 - s)), eg__put(w, "Mul", rest, eg__real(s / classes)));
     }
-    eg__give(w, c->out[0], eg__put_where(w, skip, eg__real(0), y));
+    eg__set_output(w, c->out[0], eg__put_where(w, skip, eg__real(0), y));
     return EG_OK;
 }

@@ -96,7 +96,7 @@ static eg_status layer(eg__onnx_writer *w, const eg_op_call *c, const char *op, 
     eg__put_nodes(w, op, in, 6 + lstm, y, 2 + lstm);
     for (int i = 0; i < 2 + lstm; i++) { /* the axis of directions goes: of y the second, of states the first */
         const int64_t axis = i == 0;
-        eg__give(w, c->out[i], eg__put(w, "Squeeze", y[i], eg__ints(w, &axis, 1)));
+        eg__set_output(w, c->out[i], eg__put(w, "Squeeze", y[i], eg__ints(w, &axis, 1)));
         eg__batch_set(w, c->out[i], eg__batch_of(w, c->in[EG__RNN_X]));
     }
     return EG_OK;

@@ -67,7 +67,7 @@ eg__val eg__put_product(eg__onnx_writer *w, eg__val x, int axis, int ndim, eg__v
 eg_status eg__write_same(eg__onnx_writer *w, const eg_op_call *c, const char *told)
 {
     (void)told;
-    eg__give(w, c->out[0], eg__of(w, c->in[0]));
+    eg__set_output(w, c->out[0], eg__of(w, c->in[0]));
     return EG_OK;
 }
 
@@ -97,7 +97,7 @@ eg_status eg__write_reshape(eg__onnx_writer *w, const eg_op_call *c, const char 
     }
     const eg__batch batch = {s.ndim, grows ? s.dim[0] / w->batch : 0};
     s.dim[0] = grows ? -1 : s.dim[0];
-    eg__give(w, c->out[0], eg__put_reshape(w, eg__of(w, c->in[0]), s.dim, s.ndim));
+    eg__set_output(w, c->out[0], eg__put_reshape(w, eg__of(w, c->in[0]), s.dim, s.ndim));
     if (grows) {
         eg__batch_set(w, c->out[0], batch);
     }
@@ -121,14 +121,14 @@ eg_status eg__write_expand(eg__onnx_writer *w, const eg_op_call *c, const char *
         eg__set_int(w, "end", 1);
         const eg__val rows = eg__put(w, "Shape", eg__of(w, w->first)), rest = eg__ints(w, s.dim + 1, s.ndim - 1);
         eg__set_int(w, "axis", 0);
-        eg__give(w, c->out[0], eg__put(w, "Expand", x, eg__put(w, "Concat", rows, rest)));
+        eg__set_output(w, c->out[0], eg__put(w, "Expand", x, eg__put(w, "Concat", rows, rest)));
         eg__batch_set(w, c->out[0], (eg__batch){s.ndim, 1});
         return EG_OK;
     }
     if (batch.from_end) {
         s.dim[s.ndim - batch.from_end] = 1; /* broadcast to what is there */
     }
-    eg__give(w, c->out[0], eg__put(w, "Expand", x, eg__ints(w, s.dim, s.ndim)));
+    eg__set_output(w, c->out[0], eg__put(w, "Expand", x, eg__ints(w, s.dim, s.ndim)));
     eg__batch_set(w, c->out[0], batch);
     return EG_OK;
 }
@@ -144,7 +144,7 @@ eg_status eg__write_permute(eg__onnx_writer *w, const eg_op_call *c, const char 
         perm[i] = o->axis[i];
         batch.from_end = batch.times && perm[i] == at ? o->ndim - i : batch.from_end;
     }
-    eg__give(w, c->out[0], o->ndim ? eg__put_transpose(w, eg__of(w, c->in[0]), perm, o->ndim) : eg__of(w, c->in[0]));
+    eg__set_output(w, c->out[0], o->ndim ? eg__put_transpose(w, eg__of(w, c->in[0]), perm, o->ndim) : eg__of(w, c->in[0]));
     eg__batch_set(w, c->out[0], batch);
     return EG_OK;
 }
@@ -156,7 +156,7 @@ eg_status eg__write_slice(eg__onnx_writer *w, const eg_op_call *c, const char *t
     eg_status st = eg__not_along_batch(w, c, o->axis);
     (void)told;
     if (!st) {
-        eg__give(w, c->out[0], eg__put_slice(w, eg__of(w, c->in[0]), o->axis, o->start, end, o->step));
+        eg__set_output(w, c->out[0], eg__put_slice(w, eg__of(w, c->in[0]), o->axis, o->start, end, o->step));
     }
     return st;
 }
@@ -189,7 +189,7 @@ eg_status eg__write_as_strided(eg__onnx_writer *w, const eg_op_call *c, const ch
     }
     if (inside) {
         const eg__val line = eg__put_reshape(w, eg__of(w, c->in[0]), &all, 1);
-        eg__give(w, c->out[0], eg__put(w, "Gather", line, eg__constant(w, places)));
+        eg__set_output(w, c->out[0], eg__put(w, "Gather", line, eg__constant(w, places)));
     }
     if (s.depth) {
         eg_scope_pop(s, NULL);
@@ -226,7 +226,7 @@ eg_status eg__write_diagonal(eg__onnx_writer *w, const eg_op_call *c, const char
     if (!st) {
         const eg__val lines =
             eg__put_reshape(w, eg__put_transpose(w, eg__of(w, c->in[0]), perm, s.ndim), shape, s.ndim - 1);
-        eg__give(w, c->out[0], eg__put_slice(w, lines, k, 0, n * n, n + 1));
+        eg__set_output(w, c->out[0], eg__put_slice(w, lines, k, 0, n * n, n + 1));
         eg__batch_set(w, c->out[0], batch);
     }
     return st;
@@ -266,7 +266,7 @@ eg_status eg__write_concat(eg__onnx_writer *w, const eg_op_call *c, const char *
         }
     }
     eg__set_int(w, "axis", axis);
-    eg__give(w, c->out[0], eg__put_node(w, told, in, n));
+    eg__set_output(w, c->out[0], eg__put_node(w, told, in, n));
     eg__batch_set(w, c->out[0], batch);
     free(in);
     return EG_OK;
@@ -281,7 +281,7 @@ eg_status eg__write_gather(eg__onnx_writer *w, const eg_op_call *c, const char *
     if (!st) {
         const eg__val x = eg__of(w, c->in[0]), index = eg__of(w, c->in[1]);
         eg__set_int(w, "axis", axis);
-        eg__give(w, c->out[0], eg__put(w, told, x, index));
+        eg__set_output(w, c->out[0], eg__put(w, told, x, index));
         eg__batch_set(w, c->out[0], batch);
     }
     return st;
@@ -338,6 +338,6 @@ eg_status eg__write_pad(eg__onnx_writer *w, const eg_op_call *c, const char *tol
             x = eg__put_slice(w, x, i, start, start + eg_size(c->out[0], i), 1);
         }
     }
-    eg__give(w, c->out[0], x);
+    eg__set_output(w, c->out[0], x);
     return EG_OK;
 }

@@ -104,7 +104,7 @@ static eg__val product(eg__onnx_writer *w, const eg_op_call *c, const line *l)
 static void give(eg__onnx_writer *w, const eg_op_call *c, eg__val y)
 {
     eg__batch b = eg__batch_of(w, c->in[0]);
-    eg__give(w, c->out[0], y);
+    eg__set_output(w, c->out[0], y);
     b.from_end += b.times ? eg_ndim(c->out[0]) - eg_ndim(c->in[0]) : 0;
     eg__batch_set(w, c->out[0], b);
 }
@@ -187,6 +187,6 @@ eg_status eg__write_determinant(eg__onnx_writer *w, const eg_op_call *c, const c
     if (((const eg__matrix_opts *)c->options)->log) {
         return eg__onnx_cannot(c, "ONNX has no logarithm of determinants");
     }
-    eg__give(w, c->out[0], eg__put(w, "Det", eg__of(w, c->in[0])));
+    eg__set_output(w, c->out[0], eg__put(w, "Det", eg__of(w, c->in[0])));
     return EG_OK;
 }

@@ -14,7 +14,8 @@ typedef enum leave {
     ALL = 1,
     GRADIENT = 2,
     SAVED = 4, /* gradients of the saved result, a half: within 4 units in the last place, if that is a normal number */
-    CANCELS = 8, /* of the difference of that and a constant: within its rounding, relative to dy */
+    CANCELS = 8,  /* of the difference of that and a constant: within its rounding, relative to dy */
+    FLUSHED = 16, /* products by instructions for bf16, which take subnormal numbers for 0 */
 } leave;
 
 static const struct {
@@ -44,6 +45,11 @@ static const struct {
     {"gru*", GRADIENT, "kernels multiply with slopes of gates in halves"},
     {"cholesky", ALL, "the row rounds the product that it factorizes"},
     {"ctc_loss", ALL, "the row rounds the logarithms that it is of"},
+    {"matmul*", FLUSHED, "oneDNN uses them where the processor has them"},
+    {"dot", FLUSHED, "the same"},
+    {"linear*", FLUSHED, "the same"},
+    {"conv*", FLUSHED, "the same"},
+    {"einsum*", FLUSHED, "the same"},
     {"adaptive_avg_pool", ALL, "sums in another order, which may pass the range of f32"},
 };
 
@@ -114,15 +120,16 @@ static double spacing(double v, eg_dtype t)
 
 /* What a comparison allows. */
 typedef struct allowed {
-    double units; /* in the last place */
-    double more;  /* besides, the spacing at this number */
-    bool far;     /* operands are so large that f32 overflows in one order of sums, and not in another */
+    double units;   /* in the last place */
+    double more;    /* besides, the spacing at this number */
+    double flushed; /* and what subnormal operands add at most */
+    bool far;       /* operands are so large that f32 overflows in one order of sums, and not in another */
 } allowed;
 
 /* y is the half; mid and near are the same in f32, of the same numbers and of such near them. */
 static bool is_right(double y, double mid, double near, double want, eg_dtype t, const allowed *a)
 {
-    const double loss = 8 * fmax(fabs(mid - want), fabs(near - want)), unit = spacing(want, t);
+    const double loss = 8 * fmax(fabs(mid - want), fabs(near - want)) + a->flushed, unit = spacing(want, t);
     if (!isfinite(want) || !isfinite(mid) || !isfinite(near) || (a->far && !isfinite(y))) {
         return true; /* not a number, or past f32 on the way, whose range bf16 has */
     }
@@ -241,10 +248,17 @@ static outcome judge(const draw *d, unsigned left, char *why, size_t size)
             return REFUSED;
         }
     }
-    allowed a = {1, 0, dy > 0x1p118};
+    allowed a = {.units = 1, .far = dy > 0x1p118};
+    double top = dy, terms = 1;
     for (int k = 0; k < d->n; k++) {
-        a.far |= followed(d, k) && top_of(c[0].t[k]) > 0x1p118;
+        if (followed(d, k)) {
+            top = fmax(top, top_of(c[0].t[k]));
+            terms = fmax(terms, (double)eg_numel(c[0].t[k]));
+        }
     }
+    const bool products = left & FLUSHED && d->number % 2;
+    a.far |= top > 0x1p118 || (products && terms * top * top > 0x1p127);
+    a.flushed = products ? terms * 0x1p-126 * top : 0;
     for (int k = 0; k < MOST_RESULTS; k++) {
         eg_tensor *y[FORMS] = {c[0].y[k], c[1].y[k], c[2].y[k], c[3].y[k]};
         if (y[0] && !compare(y, &a, "result", k, why, size)) {
