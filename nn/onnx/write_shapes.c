@@ -144,7 +144,8 @@ eg_status eg__write_permute(eg__onnx_writer *w, const eg_op_call *c, const char 
         perm[i] = o->axis[i];
         batch.from_end = batch.times && perm[i] == at ? o->ndim - i : batch.from_end;
     }
-    eg__set_output(w, c->out[0], o->ndim ? eg__put_transpose(w, eg__of(w, c->in[0]), perm, o->ndim) : eg__of(w, c->in[0]));
+    eg__set_output(w, c->out[0],
+                   o->ndim ? eg__put_transpose(w, eg__of(w, c->in[0]), perm, o->ndim) : eg__of(w, c->in[0]));
     eg__batch_set(w, c->out[0], batch);
     return EG_OK;
 }
