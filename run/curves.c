@@ -79,7 +79,7 @@ eg_status eg_run_check_fell(eg_run *run, const char *field, double share)
     }
     double first = eg_run_curve_mean(run, field, 0, tenth);
     double last = eg_run_curve_mean(run, field, run->step - tenth, run->step);
-    if (!(last < share * first)) {
+    if (!(last <= share * first)) {
         eg_run_heed(
             run, eg_failf(EG_ESTATE, "eg_run_check_fell", "%s did not fall: it was %g and is %g", field, first, last));
     }
@@ -128,6 +128,9 @@ static eg_status plot_fields(eg_run *run, const char *file, const char *title, c
         if (curve && has_points(curve)) {
             series[n++] = series_of(at, curve);
         }
+    }
+    if (!n && run->signal) { /* stopped before there was anything to draw */
+        return EG_OK;
     }
     eg_tensor *picture = eg_draw_plot(series, n, .title = title, .x_label = "step");
     return picture ? eg_png_save(picture, eg_run_path(run, file).text) : eg_last_error()->code;

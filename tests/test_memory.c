@@ -277,6 +277,10 @@ EGT(a_reader_gets_the_memory_of_free_tensors)
     EG_SCOPE {
         EGT_CHECK(eg_zeros(EG_SHAPE(128 * MIB), EG_U8));
     }
+    if (eg_memory_stats().reserved_bytes < 128 * MIB) {
+        free(text);
+        egt_skip("freed blocks are not cached in this build");
+    }
     EGT_OK(eg_memory_limit(eg_memory_stats().reserved_bytes + MIB));
     eg_json *list = eg_json_parse(text, 2 * NUMBERS + 1);
     free(text);

@@ -133,7 +133,7 @@ static eg_status learn(job *j)
     }
     eg_status st = eg_run_status(run);
     st = st ? st : write_results(j, false);
-    return st ? st : eg_run_check_fell(run, "loss", 0.9);
+    return st ? st : eg_run_check_fell(run, "loss", 0.95);
 }
 
 static eg_status open_job(job *j)

@@ -309,9 +309,10 @@ EG_API eg_status eg_run_histogram(eg_run *run, const char *tag, eg_tensor *value
 EG_API eg_tensor *eg_run_curve(eg_run *run, const char *field);
 EG_API double eg_run_curve_mean(eg_run *run, const char *field, int64_t first, int64_t last);
 /* The fields as curves of one picture, a file of the folder; names as in eg_module_forward_taps, between commas:
- * "loss, valid/loss". A field that is not there is left out. */
+ * "loss, valid/loss". A field that is not there is left out; after a signal that stopped the run before any
+ * of them was there no picture is drawn. */
 EG_API eg_status eg_run_plot(eg_run *run, const char *file, const char *title, const char *fields);
-/* With --smoke: EG_ESTATE unless the mean of the field over the last tenth of the steps is below `share` of that over
+/* With --smoke: EG_ESTATE unless the mean of the field over the last tenth of the steps is at most `share` of that over
  * the first. Else nothing. */
 EG_API eg_status eg_run_check_fell(eg_run *run, const char *field, double share);
 

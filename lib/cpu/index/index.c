@@ -15,6 +15,7 @@ typedef struct selection {
     char *y;
     const int64_t *index;
     int64_t n, size, unit; /* of index, of the axis, bytes of what lies behind it */
+    int64_t word;          /* unit, if x and y are aligned to it */
 } selection;
 
 #define TEMPLATE "lib/cpu/index/index_words.h"
@@ -34,7 +35,7 @@ static void select_range(void *ctx, int64_t begin, int64_t end)
         int64_t outer = begin / s->n, i = begin % s->n, run = eg__min(s->n - i, end - begin);
         const char *x = s->x + outer * s->size * s->unit;
         char *y = s->y + begin * s->unit;
-        switch (s->unit) {
+        switch (s->word) {
         case 1:
             select_8(s, x, y, i, i + run);
             break;
@@ -66,7 +67,14 @@ eg_status eg__cpu_index_select(const eg__call *c)
         outer *= d < o->axis ? x->shape[d] : 1;
         unit *= d > o->axis ? x->shape[d] : 1;
     }
-    selection s = {eg__ptr(x), eg__ptr(y), (const int64_t *)eg__ptr(index), index->n, x->shape[o->axis], unit};
+    const bool aligned = ((uintptr_t)eg__ptr(x) | (uintptr_t)eg__ptr(y)) % (uintptr_t)unit == 0;
+    selection s = {.x = eg__ptr(x),
+                   .y = eg__ptr(y),
+                   .index = (const int64_t *)eg__ptr(index),
+                   .n = index->n,
+                   .size = x->shape[o->axis],
+                   .unit = unit,
+                   .word = aligned ? unit : 0};
     eg__parallel(outer * index->n, eg__max(1, 4 * EG__GRAIN / eg__max(unit, 4)), select_range, &s);
     return EG_OK;
 }
