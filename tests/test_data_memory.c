@@ -275,6 +275,5 @@ EGT(buffers_count_towards_the_memory_limit)
     eg_clear_error();
     EGT_OK(eg_memory_limit(0));
     eg_image_load(egt_path("a.bmp"), .other_formats = true);
-    EGT_CHECK(egt_said(EG_EFORMAT, ""));
-    eg_clear_error();
+    EGT_CHECK(egt_said(EG_EFORMAT, "") || egt_said(EG_ENOKERNEL, "no stb"));
 }
