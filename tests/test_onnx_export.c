@@ -94,7 +94,7 @@ static void names_of(char *body, char *to, size_t size)
             }
             const int n = (int)(end - begin);
             const bool word = n > 0 && strncmp(begin, "struct", 6) && strncmp(begin, "union", 5);
-            snprintf(to + strlen(to), size - strlen(to), word ? "%s%.*s" : "", *to ? " " : "", n, begin);
+            snprintf(to + strlen(to), size - strlen(to), "%s%.*s", word && *to ? " " : "", word ? n : 0, begin);
         }
     }
 }
