@@ -127,8 +127,8 @@ eg_tensor *eg_custom(const eg_custom_op *op, eg_tensor *const *inputs, int n)
 
 /* ---- eg_checkpoint --------------------------------------------------------------------------- */
 
-/* Whether input i is the first with its tensor. A tensor given several times has one gradient, the sum over all uses.
- */
+/* Returns whether no earlier input is the same tensor. A tensor given several times has one gradient, the sum over all
+ * uses. */
 static bool first_of_its_tensor(eg_tensor *const *in, int i)
 {
     int j = 0;
@@ -211,8 +211,8 @@ static eg_status gather_inputs(const eg__collect *k, eg_tensor *const *inputs, i
     return k->full ? eg__fail(EG_EINVAL, "checkpoint", "more than %d parameters inside", MAX_INPUTS) : EG_OK;
 }
 
-/* Whether an entry from slot `start` on made y: it is no input, no tensor from outside, and depends on what is tracked.
- */
+/* Returns whether y was recorded as a result from slot `start` on: not an input, not a tensor from outside, and
+ * dependent on tracked tensors. */
 static bool computed_since(eg__thread *T, const eg_tensor *y, uint64_t start)
 {
     const uint64_t slot = atomic_load_explicit(&y->slot, memory_order_relaxed);

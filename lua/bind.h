@@ -252,7 +252,7 @@ const void *eg__lua_bytes(lua_State *L, int i, size_t *bytes);
 bool eg__lua_record(lua_State *L, int i, const eg__lua_layout *layout, void *to);
 const void *eg__lua_records(lua_State *L, int i, const eg__lua_layout *layout, int *n);
 void eg__lua_push_record(lua_State *L, const eg__lua_layout *layout, const void *from);
-/* Whether the table at i, if it is one, has a value by that name. */
+/* Returns whether the value at i is a table with a value by that name. */
 bool eg__lua_says(lua_State *L, int i, const char *field);
 /* One number at 1 and none at 2 become 0 and the number: a range from 0. */
 void eg__lua_range_to(lua_State *L);

@@ -83,7 +83,7 @@ static const eg__lua_hint *hint_of(const char *name)
     return NULL;
 }
 
-/* Whether two names differ in nothing but capitals and underscores: MaxPool2d is max_pool2d. */
+/* Returns whether two names differ only in capitals and underscores: MaxPool2d is max_pool2d. */
 static bool same_letters(const char *a, const char *b)
 {
     for (;; a++, b++) {
@@ -126,7 +126,7 @@ int eg__lua_no_name(lua_State *L, const char *whose, const char *name, bool call
     return 1;
 }
 
-/* What a table of functions has no name for: upvalue 1 is what it is called. */
+/* __index of a table of functions: raises with a hint for an unknown name. Upvalue 1 is the table's name. */
 static int no_function(lua_State *L)
 {
     if (lua_type(L, 2) != LUA_TSTRING) {
@@ -140,7 +140,7 @@ static int no_function(lua_State *L)
     return eg__lua_no_name(L, lua_pushfstring(L, "%s has", where), name, false);
 }
 
-/* What a handle has no method for. */
+/* __index of a handle: raises with a hint for an unknown method. */
 static int no_method(lua_State *L)
 {
     if (lua_type(L, 2) != LUA_TSTRING) {

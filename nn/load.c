@@ -86,7 +86,7 @@ static eg_status place_rest(plan *p, int64_t i)
     return t ? eg_tensors_set(p->from, row.name, t) : eg__why();
 }
 
-/* What the reader of a file left out and no member wants, as far as it is known by the i-th text. */
+/* Reports an entry that the reader left out and no member of the module needs. */
 static eg_status place_left_out(plan *p, int64_t i)
 {
     const char *theirs = eg_tensors_text_key(p->source, i), *why = eg__lazy_why_left_out(p->source, theirs);

@@ -126,8 +126,8 @@ static void name_device(eg_run *run)
     }
 }
 
-/* What --smoke makes smaller: batches and, unless they were given, steps; of given ones there are ten times as many at
- * most. */
+/* Applies the reduced sizes of --smoke: batches and, unless they were given, steps; given steps are limited to ten
+ * times the usual number. */
 static void settle(eg_run *run)
 {
     const eg_run_options *o = &run->options;

@@ -124,7 +124,7 @@ static int edit_distance(const char *a, const char *b)
     return cost[n][m];
 }
 
-/* How far the name is from the typed one, at most `most`. The beginning of a name counts as one slip. */
+/* Returns the edit distance between a name and the typed word, at most `most`. A prefix of a name has distance 1. */
 static int slips(const char *name, const char *typed, int most)
 {
     size_t length = strlen(typed);
@@ -277,7 +277,7 @@ static bool heed_standard(eg_flags *line, const flag_words *words, int *status, 
     return !config || flags_read_file(line, config, status);
 }
 
-/* What stands before a message about a word: nothing, or where in which file it is. */
+/* Prefix of an error message: empty, or the file and line of the word. */
 typedef struct place {
     char text[160];
 } place;
@@ -291,7 +291,7 @@ static place place_of(const flag_words *words, int at)
     return p;
 }
 
-/* Whether the row is there twice on the command line itself; of flag files the last one counts. */
+/* Returns whether the flag was given twice on the command line itself; in flag files the last value counts. */
 static bool seen_before(const eg_flags *line, const eg_flag *f, bool *seen, bool typed)
 {
     bool *before = &seen[f >= line->table && f < line->table + line->count ? (int)(f - line->table) : FLAGS_MOST];

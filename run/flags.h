@@ -23,14 +23,15 @@ bool flag_is(const char *name, const char *given, size_t length);
 /* The row of that name, the table's or a standard one; NULL if there is none. */
 const eg_flag *flag_find(const eg_flags *line, const char *given, size_t length);
 
-/* What a name stands for: a row, an alias of one, or a flag that is ignored (an alias alone); neither: unknown. */
+/* Result of looking up a name: a row, an alias of a row, an ignored flag (an alias without a row), or neither if the
+ * name is unknown. */
 typedef struct flag_match {
     const eg_flag *flag;
     const eg_flag_alias *alias;
 } flag_match;
 flag_match flag_look_up(const eg_flags *line, const char *given, size_t length);
 
-/* Whether it is a bool as far as the command line goes: without a value in the next word. */
+/* Returns whether the flag is a bool, which takes no value from the next word. */
 bool flag_is_bool(flag_match m);
 
 /* A row of the table (from 0) or, behind it, a standard one that the table does not replace; NULL for one it does, and

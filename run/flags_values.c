@@ -76,7 +76,7 @@ static bool set_bool(const eg_flags *line, const char *place, const eg_flag *f, 
            flags_refuse(line, "%s%s wants true or false, not '%.*s'", place, f->name, TYPED_MOST, typed);
 }
 
-/* Where the text stands among those between the |, as it is or in another case; NULL: it is none of them. */
+/* Returns the matching choice of a list separated by |, NULL if there is none. */
 static const char *find_choice(const char *choices, const char *typed, bool any_case)
 {
     size_t length = strlen(typed);

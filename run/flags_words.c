@@ -45,7 +45,7 @@ static bool add_word(reading *r, char *text, flag_origin from)
     return true;
 }
 
-/* Whether the word is --flagfile or -flagfile; *value: what follows =, NULL if nothing does. */
+/* Returns whether the word is --flagfile or -flagfile. *value: the text after =, NULL without one. */
 static bool is_flag_file(const eg_flags *line, const char *word, const char **value)
 {
     const eg_flag *own = &standard_flags[FLAG_FLAGFILE];

@@ -1,5 +1,6 @@
 /* test_image_formats.c - PNM and GIF, files without their end, and orientations of PNG. Values: pillow. */
 #define _POSIX_C_SOURCE 200809L
+#include "tests/crc32c.h"
 #include "tests/egt.h"
 
 #define DECODE(data, ...) eg_image_decode(data, __VA_ARGS__, .other_formats = true)
@@ -244,25 +245,13 @@ EGT(bmp_palettes)
 
 /* ---- orientation of PNG ----------------------------------------------------------------------- */
 
-static uint32_t crc(const uint8_t *p, size_t n)
-{
-    uint32_t c = 0xffffffff;
-    while (n--) {
-        c ^= *p++;
-        for (int k = 0; k < 8; k++) {
-            c = c >> 1 ^ (c & 1 ? 0xedb88320 : 0);
-        }
-    }
-    return ~c;
-}
-
 /* x as a PNG file with an eXIf chunk at `at`: 33 after the header, or before the last chunk. */
 static size_t with_exif(eg_tensor *png, int orientation, bool last, uint8_t *to)
 {
     uint8_t chunk[] = {0, 0, 0, 26, 'e',  'X',  'I', 'f', 'M', 'M', 0, 42, 0, 0,
                        0, 8, 0, 1,  0x01, 0x12, 0,   3,   0,   0,   0, 1,  0, (uint8_t)orientation,
                        0, 0, 0, 0,  0,    0,    0,   0,   0,   0};
-    uint32_t c = crc(chunk + 4, 30);
+    uint32_t c = crc32_by_bits(chunk + 4, 30);
     for (int k = 0; k < 4; k++) {
         chunk[34 + k] = (uint8_t)(c >> (24 - 8 * k));
     }

@@ -151,6 +151,19 @@ EGT(a_cache_asks_once)
     eg_dataset_free(d);
 }
 
+EGT(count_before_is_of_the_nearest_dataset_with_samples)
+{
+    eg_tensor *x = eg_arange(0, 5, 1, EG_F32);
+    eg_dataset *d = eg_dataset_batch(eg_dataset_from_tensors(&x, 1), 8, .drop_last = true);
+    EGT_EQ(eg_dataset_count(d), 0);
+    EGT_EQ(eg_dataset_count_before(d), 5);
+    eg_dataset_free(d);
+    d = eg_dataset_batch(eg_dataset_from_tensors(&x, 1), 2);
+    EGT_EQ(eg_dataset_count_before(d), 3);
+    eg_dataset_free(d);
+    EGT_EQ(eg_dataset_count_before(NULL), 0);
+}
+
 EGT(skipping_makes_nothing)
 {
     atomic_int calls = 0;

@@ -135,7 +135,7 @@ static void report(const char *topic, const char *op, const char *words, void *u
     }
 }
 
-/* Whether the thread starts without an error, and its word "nan" takes effect. */
+/* Checks that the thread starts without an error and that "nan" takes effect. */
 static void *takes_nan(void *user)
 {
     bool *ok = user;

@@ -47,7 +47,7 @@ static usage now(void)
 
 enum { PART = 1000 };
 
-/* What the producer hands to the consumer; the two take turns. */
+/* A slot through which the producer hands tensors to the consumer, in turn. */
 typedef struct relay {
     pthread_barrier_t turn;
     eg_tensor *made[PART];

@@ -159,7 +159,7 @@ EGT(atan2_is_twice_differentiable)
 
 /* ---- draws ------------------------------------------------------------------------------------ */
 
-/* How often class k was drawn of 3000. */
+/* Returns the share of class k among 3000 draws. */
 static double share(double a, double b, double c, int k, bool logits)
 {
     eg_seed(4);

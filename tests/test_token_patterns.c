@@ -96,7 +96,7 @@ static int put(uint8_t *to, int32_t c)
     return n;
 }
 
-/* Whether the pattern matches each character. */
+/* Sets, for each character, whether the pattern matches it. */
 static void match_all(const eg_tokenizer *t, bool *is)
 {
     memset(is, 0, LAST * sizeof *is);
@@ -119,7 +119,7 @@ static void match_all(const eg_tokenizer *t, bool *is)
     }
 }
 
-/* Whether later versions of Unicode give it other properties than earlier ones did. */
+/* Returns whether later versions of Unicode give the character other properties. */
 static bool has_changed(int32_t c)
 {
     static const int32_t ranges[][2] = {{0x363, 0x36f},   {0xc04, 0xc04},     {0xf82, 0xf83},
@@ -132,8 +132,8 @@ static bool has_changed(int32_t c)
     return is;
 }
 
-/* How many characters the pattern of golden.expression[i] matches, or does not match, unlike `tokenizers`; but for
- * those that one of the two tables of Unicode does not have, or has otherwise. */
+/* Returns the number of characters for which golden.expression[i] differs from `tokenizers`, without those that one of
+ * the two Unicode tables lacks or defines otherwise. */
 static int differing(int i, const bool *is, const bool *unassigned)
 {
     int wrong = 0;
@@ -170,7 +170,7 @@ EGT(classes_match_what_tokenizers_matches)
 
 /* ---- syntax ------------------------------------------------------------------------------- */
 
-/* What the pattern matches in the text, in brackets. */
+/* Returns the text with each match of the pattern in brackets. */
 static const char *found(const char *pattern, const char *text)
 {
     static char out[400];

@@ -188,7 +188,7 @@ static bool is_one_product(const eg__op *op)
            op == &eg__op_heaviside || op == &eg__op_rectify;
 }
 
-/* What was broadcast is summed after the product. */
+/* Computes halves in f32 where a gradient is summed over broadcast axes, which comes after the product. */
 static void widen_pair(eg__walk *w)
 {
     const eg__edge *in = w->e->in;

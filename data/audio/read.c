@@ -17,8 +17,8 @@ static uint64_t word(const uint8_t *p, int bytes)
     return v;
 }
 
-/* How a kind of WAV file lays out its chunks: RIFF and RF64 with names and sizes of 4 bytes, Sony's Wave64 with names
- * of 16 bytes, whose first 4 are those of RIFF, and sizes of 8 bytes that count the chunk's header. */
+/* Chunk layout of a kind of WAV file: RIFF and RF64 with names and sizes of 4 bytes, Sony's Wave64 with names of 16
+ * bytes, whose first 4 are those of RIFF, and sizes of 8 bytes that count the chunk's header. */
 typedef struct layout {
     const char *name, *form; /* the file begins with, and the form that follows its size */
     int id, size;            /* bytes of a name and of a size */
@@ -47,7 +47,7 @@ static eg_status check_format(const eg__source *s, int64_t at, int64_t n)
                                 (unsigned long long)rate);
 }
 
-/* Whether data of size 0 stand for all that follows: nothing is said to follow them. */
+/* Returns whether a data size of 0 means that the data extend to the end of the file: no chunk follows. */
 static bool is_open_end(const uint8_t *riff_size, int64_t start)
 {
     uint64_t riff = word(riff_size, 4);

@@ -67,7 +67,7 @@ static int64_t word(const eg__image_job *job, int64_t at, int bytes)
     return v;
 }
 
-/* Whether all indices are of the palette, after whose end stb_image reads colors that nobody wrote. */
+/* Returns whether all indices are inside the palette. stb_image reads uninitialized colors beyond its end. */
 static bool has_all_colors(const eg__image_job *job)
 {
     const int64_t pixels = word(job, 10, 4), header = word(job, 14, 4), bits = word(job, header == 12 ? 24 : 28, 2);

@@ -189,8 +189,8 @@ static void mix(const decoder *d, uint8_t *to)
     }
 }
 
-/* Whether a file without an EOI marker has all scans: each component, and of a progressive file each coefficient at
- * full precision. */
+/* Returns whether a file without an EOI marker has all scans: each component, and of a progressive file each
+ * coefficient at full precision. */
 static bool has_all_scans(const decoder *d)
 {
     if (d->coded != (1u << d->c.num_components) - 1) {

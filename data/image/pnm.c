@@ -147,7 +147,7 @@ static void put_row(const reader *r, const int32_t *from, int white, int64_t y)
     }
 }
 
-/* Whether all pixels can be there: a byte of the file holds at most 8 of P4. */
+/* Refuses dimensions that need more pixels than the file can have: a byte of the file holds at most 8, in P4. */
 static eg_status check_size(reader *r)
 {
     eg__image_job *job = r->job;

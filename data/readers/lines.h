@@ -24,7 +24,7 @@ typedef struct eg__lines {
 /* The next line into l->line, opening files as needed, in valid UTF-8 as the policy asks; *more
  * false: none is left. *fresh: it is the first of its file. Fills s->file and s->at. */
 eg_status eg__lines_next(eg__lines *l, eg__sample *s, bool *more, bool *fresh);
-/* Whether the line has nothing but spaces, tabs and CRs. */
+/* Returns whether the line has only spaces, tabs and CRs. */
 bool eg__lines_blank(const eg__lines *l);
 /* Nothing more of this file. */
 void eg__lines_leave(eg__lines *l);

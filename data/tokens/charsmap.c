@@ -14,7 +14,7 @@ static uint32_t offset(uint32_t unit)
     return (unit >> 10) << ((unit & (1u << 9)) >> 6);
 }
 
-/* Where the text is that replaces what led to the unit; -1: there is none. */
+/* Returns the offset of the replacement text of the sequence that leads to the node; -1: it has none. */
 static int64_t value_of(const eg__charsmap *m, uint32_t node)
 {
     const uint32_t unit = m->unit[node], leaf = node ^ offset(unit);

@@ -394,8 +394,8 @@ eg_status eg__decode_strip(const char *op, const eg__step *s, const eg__parts *f
     return st;
 }
 
-/* What stands there again goes, then text, which is the blank of CTC; a: blanks before marks go, and `more` becomes a
- * blank. */
+/* Removes repeated tokens, then the CTC blank token `text`. a: also removes blanks before punctuation and replaces
+ * `more` by a blank. */
 eg_status eg__decode_ctc(const char *op, const eg__step *s, const eg__parts *from, eg__parts *to)
 {
     eg_status st = EG_OK;

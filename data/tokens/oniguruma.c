@@ -510,7 +510,7 @@ static void alternatives(eg__onig *p)
     p->depth--;
 }
 
-/* Whether a group has a name. */
+/* Returns whether a group has a name. */
 static bool has_names(const uint8_t *s, int64_t n)
 {
     int classes = 0;

@@ -28,7 +28,7 @@ EG__LIBRARY(lib, FUNCTIONS, .title = "PCRE2", .files = {EG_SO_PCRE2}, .package =
 /* Of one match: calls of PCRE2's matching function, and memory for what it may have to go back to. */
 enum { MATCH_LIMIT = 10000000, HEAP_LIMIT_KIB = 65536 };
 
-/* What one thread matches with. */
+/* Match data and context of one thread. */
 typedef struct matcher {
     pcre2_general_context_8 *general;
     pcre2_match_context_8 *context;

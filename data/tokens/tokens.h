@@ -89,8 +89,8 @@ bool eg__encoder_room(eg__encoder *w, void *array, uint32_t *room, uint64_t need
     ((a).n + (uint64_t)(more) <= (a).room || \
      eg__encoder_room(w, &(a).p, &(a).room, (a).n + (uint64_t)(more), sizeof *(a).p))
 
-/* How far the steps of a tokenizer may lengthen a text of n bytes: to EG__GROWTH * n + EG__GROWTH_FREE. NFKD alone has
- * a factor of 11. */
+/* Limit of a tokenizer's steps: a text of n bytes may become EG__GROWTH * n + EG__GROWTH_FREE bytes. NFKD alone has a
+ * factor of 11. */
 enum { EG__GROWTH = 64, EG__GROWTH_FREE = 65536 };
 static inline int64_t eg__growth_most(int64_t n)
 {
@@ -286,7 +286,7 @@ static inline void eg__emit(eg__encoder *w, int32_t id, int64_t begin, int64_t e
         w->tokens.p[w->tokens.n++] = (eg__token){id, 0, (uint32_t)begin, (uint32_t)end, 0, 0};
     }
 }
-/* Whether there are tokens <0x..> for all of these bytes, and they may be used. */
+/* Returns whether byte fallback is on and the vocabulary has tokens <0x..> for all of these bytes. */
 bool eg__has_bytes(const eg__model *m, const uint8_t *s, int64_t n);
 void eg__memo_free(struct eg__memo *memo);
 void eg__model_free(eg__model *m);

@@ -161,7 +161,7 @@ static const char *next_word(const char **list, size_t *length)
     return word;
 }
 
-/* Whether the word is one of those between commas, in any case. */
+/* Returns whether the word is in a comma-separated list, in any case. */
 static bool is_listed(const char *list, const char *word, size_t length)
 {
     size_t n;

@@ -68,7 +68,7 @@ static const struct {
 
 /* ---- parameters ---- */
 
-/* Whether --trainable_scopes names it, by its name here or in the file. */
+/* Returns whether --trainable_scopes includes the parameter, by its name here or in the file. */
 static bool is_trained(const options *o, const char *name, const eg_tensors *names)
 {
     const char *theirs = names ? eg_tensors_text(names, name) : NULL;

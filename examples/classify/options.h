@@ -47,7 +47,7 @@ int options_flags(options *o, eg_flag *rows);
 /* Whether a hook of that name is among --hooks. */
 bool options_hook(const options *o, const char *name);
 
-/* Whether the name begins with one of those between commas; of NULL none is. */
+/* Returns whether the name begins with an item of a comma-separated list; false for NULL. */
 bool options_begins(const char *scopes, const char *name);
 
 /* Flags of FastNN and TF-Slim with another name here, or without a meaning. */

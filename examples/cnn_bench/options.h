@@ -48,7 +48,7 @@ int options_flags(options *o, eg_flag *rows);
 extern const eg_flag_alias options_aliases[];
 extern const int options_alias_count;
 
-/* What --smoke makes smaller. */
+/* Applies the reduced sizes of --smoke. */
 void options_settle(options *o);
 
 /* What cannot be, in words: for eg_run_refuse. NULL: all is well. */

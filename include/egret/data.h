@@ -89,8 +89,8 @@ EG_API int eg_dataset_width(const eg_dataset *d);
 
 /* Samples of one pass; -1 if that is not known beforehand, or there is no end. */
 EG_API int64_t eg_dataset_count(const eg_dataset *d);
-/* Samples of one pass of the last link of the chain, d or one before it, that has any: how many there are where they do
- * not fill one batch. */
+/* Returns the number of samples in one pass of d or, if d has none, of the nearest dataset before it in the chain that
+ * has some: the available samples when they do not fill one batch. -1: unknown; 0 for NULL. */
 EG_API int64_t eg_dataset_count_before(const eg_dataset *d);
 
 /* What eg_dataset_tolerate has left out of the latest pass, in the whole chain up to d. With threads that make

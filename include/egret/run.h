@@ -92,8 +92,8 @@ typedef struct eg_run_options {
     eg_comm *comm;   /* ranks of the caller's, which outlive the run; NULL: all processes that mpirun has started */
     const eg_flag_alias *aliases; /* other programs' flags (run/flags.h) */
     int alias_count;
-    /* What the batch of a step counts, "images", for the speed that is printed at the end. NULL: "samples", or of a run
-     * without a dataset "steps"; "": nothing is printed. */
+    /* Unit of the items in a batch, "images", for the speed printed at the end. NULL: "samples", or "steps" for a run
+     * without a dataset; "": no speed is printed. */
     const char *unit;
 } eg_run_options;
 
@@ -281,8 +281,8 @@ EG_API eg_status eg_run_log_with(eg_run *run, const eg_field *fields, int count)
 #define eg_run_log(run, ...) eg_run_log_with(run, EG_ARRAY_(eg_field, __VA_ARGS__), EG_COUNT_(eg_field, __VA_ARGS__))
 /* All metrics as such a row, each name with `before` in front: "valid/" makes "valid/accuracy". */
 EG_API eg_status eg_run_log_metrics(eg_run *run, const char *before, eg_metrics *m);
-/* Where the run prints: options' out, on other ranks than 0 nothing appears. For functions that write to a file;
- * programs print nothing by other ways. */
+/* Returns the stream that the run prints to: options' out on rank 0, a stream that discards everything on other ranks.
+ * Programs print to no other stream. */
 EG_API FILE *eg_run_out(const eg_run *run);
 /* A line for people, above the bar. */
 #if defined(__GNUC__)

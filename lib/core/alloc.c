@@ -413,7 +413,7 @@ static inline void *take_block(eg__thread *T, size_t bytes, uint16_t *cls)
     return b;
 }
 
-/* Whether small blocks or headers gave memory back. */
+/* Returns unused small blocks and headers to the system. False: there were none. */
 static bool trim_small(eg__thread *T)
 {
     const bool headers = eg__headers_trim(T);

@@ -13,7 +13,7 @@ typedef struct eg__follower {
     eg_status (*read)(struct eg__follower *f, const eg_tensor *t, const char *name);
 } eg__follower;
 
-/* Whether ops of this thread are followed: then functions are made of ops where they have a choice. */
+/* Returns whether the ops of this thread are followed. Functions are then composed of ops where they have a choice. */
 static inline bool eg__followed(void)
 {
     return unlikely(eg__mode(eg__thread_get()) & EG__MODE_FOLLOW);

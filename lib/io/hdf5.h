@@ -188,7 +188,7 @@ typedef struct eg__hdf5_entry {
     uint32_t left_out;
 } eg__hdf5_entry;
 
-/* Which dataset an object is; *why: why it is not read, NULL: it is. */
+/* Describes the dataset of an object header. *why: the reason why it cannot be read, NULL if it can. */
 eg_status eg__hdf5_describe(eg__hdf5 *h, const eg__hdf5_header *d, eg__hdf5_entry *e, const char **why);
 
 /* A chunk, the which[d]-th along axis d. */

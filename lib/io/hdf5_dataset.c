@@ -100,7 +100,7 @@ static eg__element element_of(eg__hdf5_bytes b, bool *swapped)
     }
 }
 
-/* What such elements are. */
+/* Returns the name of a datatype class that is not numeric. */
 static const char *not_numbers(eg__hdf5_bytes b)
 {
     static const char *const classes[] = {[0] = "integers of an unknown form",

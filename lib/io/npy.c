@@ -32,7 +32,7 @@ typedef struct reader {
 
 #define BAD(r, ...) eg__source_bad((r)->source, (r)->base + (r)->at, __VA_ARGS__)
 
-/* What is well-formed, but nothing that Egret has: the rest of the literal is not looked at. */
+/* Marks a well-formed header whose dtype Egret does not have; the rest of the literal is not read. */
 #define NONE(r, ...) \
     ((r)->why ? (snprintf((r)->why, EG__NPY_WHY, __VA_ARGS__), (r)->left_out = true, EG_OK) : BAD(r, __VA_ARGS__))
 

@@ -138,8 +138,8 @@ typedef enum eg__onnx_message {
     EG__ONNX_MESSAGES,
 } eg__onnx_message;
 
-/* How the value of a field is encoded: one integer, one float, bytes (a text or a message), or lists of integers,
- * floats or doubles, each value in a field of its own or all packed into one. */
+/* Encoding of a field's value: one integer, one float, bytes (a text or a message), or lists of integers, floats or
+ * doubles, each value in a field of its own or all packed into one. */
 typedef enum eg__onnx_coding {
     EG__ONNX_UNUSED,
     EG__ONNX_AN_INT,

@@ -40,7 +40,7 @@ typedef struct eg__pickle_world {
     int (*global)(const char *module, const char *name);
     /* The value that stands for a name which is not known: one that is opaque. */
     eg_status (*unknown)(eg__pickle *p, const char *module, const char *name, uint32_t *result);
-    /* Whether a value is opaque: what is made of it is the same value, and what is put into it is dropped. */
+    /* Returns whether a value is opaque: operations on it return the value itself, and items set on it are dropped. */
     bool (*opaque)(const eg__pickle_value *v);
     /* The value that a row makes of a tuple of arguments, and that of a persistent id. */
     eg_status (*call)(eg__pickle *p, int64_t row, uint32_t arguments, uint32_t *result);

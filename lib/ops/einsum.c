@@ -387,7 +387,7 @@ static eg_status contract(part *a, part *b, uint64_t keep)
 
 /* ---- the whole --------------------------------------------------------------------------------- */
 
-/* Whether there are halves to round between steps: a sum over one operand alone before a product, or a third
+/* Returns whether intermediate results in halves would be rounded: a sum over one operand before a product, or a third
  * operand. */
 static bool rounds(const sum *e, uint64_t wanted)
 {

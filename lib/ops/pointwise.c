@@ -349,8 +349,8 @@ static eg_tensor *beside(const eg__op **op, const char *in_place, const eg_tenso
     return operand(*op, in_place ? in_place : (*op)->name, in_place != NULL, dtype, v);
 }
 
-/* Whether a half loses the number beside it, not just some of its digits: it overflows, or is below the normal
- * numbers. Comparisons ask about the rounded number. */
+/* Returns whether the scalar operand leaves the normal range of a half, so that it overflows or loses more than
+ * trailing digits. False for comparisons, which use the rounded number. */
 static bool is_lost(const eg__op *op, int dtype, double v)
 {
     const double most = dtype == EG_F16 ? 65504 : 0x1.fep127, least = dtype == EG_F16 ? 0x1p-14 : 0x1p-126;

@@ -280,7 +280,7 @@ eg_status eg__infer_searchsorted(eg__call *c)
     return eg__check_shape(c->op->name, d->ndim, d->shape, EG_I64, &d->n);
 }
 
-/* How many elements of a bool tensor are true, -1 on failure: for messages and sizes. */
+/* Returns the number of true elements of a bool tensor, -1 on failure. For messages and sizes. */
 static double count_true(eg_tensor *t)
 {
     eg_tensor *n = eg_sum(t);

@@ -144,7 +144,7 @@ static double of_window(const eg_onnx_call *c)
     return eg__onnx_number(c, 0, 0);
 }
 
-/* What operators give whose results are larger than their inputs, as far as the numbers in these tell. */
+/* Result sizes of operators whose results are larger than their inputs. */
 static const struct {
     eg_status (*run)(eg_onnx_call *c);
     double (*gives)(const eg_onnx_call *c);
@@ -177,7 +177,7 @@ static double estimate(const eg_onnx_call *c)
     return given <= fmax(taken, ALWAYS) ? taken + given : (double)INFINITY; /* NaN is INFINITY too */
 }
 
-/* Whether a node is to run now, which takes its part of what is left for all. */
+/* Returns whether a node may be computed at load, and subtracts its cost from the remaining budget. */
 static bool affordable(eg__onnx_net *net, const eg__onnx_node *n, eg__onnx_run_value *values, double *left)
 {
     for (int i = 0; i < n->nin; i++) {

@@ -139,7 +139,8 @@ struct eg__onnx_row {
 
 /* The row of an operator; NULL: unknown. */
 const eg__onnx_row *eg__onnx_find(const char *name);
-/* How many inputs it needs in a version: some have as inputs what were attributes before. */
+/* Returns the number of required inputs of an operator in a version; attributes of older versions may be inputs of
+ * newer ones. */
 int eg__onnx_least(const eg__onnx_row *row, int version);
 
 /* ---- parts -------------------------------------------------------------------------------------- */
@@ -157,8 +158,8 @@ eg_status eg__onnx_fuse(eg__onnx_net *net);
 /* Runs the nodes of a graph whose inputs have their values. */
 eg_status eg__onnx_run_graph(eg__onnx_net *net, const eg__onnx_graph *g, eg__onnx_run_value *values);
 eg_status eg__onnx_run_node(eg__onnx_net *net, const eg__onnx_node *n, eg__onnx_run_value *values);
-/* Whether input i of a node of a known operator must be there: one of the least number, or any of an operator that
- * takes any number. */
+/* Returns whether input i of a node of a known operator is required: one of the minimum number, or any input of a
+ * variadic operator. */
 static inline bool eg__onnx_is_required(const eg__onnx_node *n, int i)
 {
     return i < n->least || (n->row->most < 0 && n->least);

@@ -93,7 +93,7 @@ eg_status eg__onnx_run_mod(eg_onnx_call *c)
     return eg__onnx_give(c, eg_onnx_int(c, "fmod", 0) ? eg_fmod(a, b) : eg_remainder(a, b));
 }
 
-/* Whether all of a few integers are floats of 32 bits. */
+/* Returns whether a few integers are exact in f32. */
 static bool fits_f32(const eg_tensor *t)
 {
     bool fits = eg_numel(t) == 1 && eg_device_of(t) == eg_cpu();

@@ -9,8 +9,9 @@
 typedef eg_tensor *reduce_fn(eg_tensor *x, const eg_reduce_options *o);
 typedef eg_tensor *each_fn(eg_tensor *x);
 
-/* What a reduction does: with every element, along the axes, and with every result. Halves are reduced in f32, and
- * integers in i64 unless `real`, then in f64. The first and the last step are done where nothing is reduced too. */
+/* The three steps of a reduction: on every element before, along the axes, and on every result after. Halves are
+ * reduced in f32, and integers in i64 unless `real`, then in f64. The first and the last step also apply where no axis
+ * is reduced. */
 typedef struct reduction {
     each_fn *before;
     reduce_fn *reduce;

@@ -164,8 +164,8 @@ eg_status eg__onnx_run_conv_transpose(eg_onnx_call *c)
 
 typedef eg_tensor *pool_fn(eg_tensor *x, const eg_pool_options *o);
 
-/* How many windows there are along axis i. Rounded up there may be one more, which begins before the padding at the
- * end. */
+/* Returns the number of windows along axis i. In ceil mode there may be one more, which starts before the padding at
+ * the end. */
 static int64_t windows(const window *w, int i)
 {
     const int64_t room = w->in[i] + w->pads[i][0] + w->pads[i][1] - reach(w, i), stride = w->stride[i];

@@ -15,7 +15,7 @@ static double float_of(uint64_t bits)
     return f;
 }
 
-/* How many numbers or texts a list has. */
+/* Returns the number of integers or texts in a list. */
 static int count_in(eg__wire w, uint32_t field)
 {
     eg__wire_field f;

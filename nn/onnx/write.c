@@ -267,7 +267,7 @@ static eg_status told(const eg_op_call *c, void *user)
     return failure(w);
 }
 
-/* What is made of elements that are read would be a constant. */
+/* Refuses reading values that depend on an input: the result would become a constant of the model. */
 static eg_status looked_at(const eg_op_call *c, void *user)
 {
     eg__onnx_writer *w = user;

@@ -9,7 +9,7 @@
 
 enum { EG__ONNX_WRITTEN_OPSET = 20 };
 
-/* What a tensor is in the graph. */
+/* Role of a tensor in the graph. */
 typedef enum eg__onnx_known_as {
     EG__ONNX_WEIGHT_LATER, /* has a name; becomes an initializer when it is used */
     EG__ONNX_CONSTANT_NOW, /* an initializer */
@@ -60,7 +60,7 @@ void eg__onnx_failed(eg__onnx_writer *w, eg_status st);
 
 /* What is known of a tensor; NULL: nothing. */
 eg__onnx_seen *eg__onnx_seen_of(const eg__onnx_writer *w, const eg_tensor *t);
-/* Whether it is computed from an input. */
+/* Returns whether the tensor is computed from an input. */
 bool eg__onnx_depends(const eg__onnx_writer *w, const eg_tensor *t);
 /* Gives t a name, which is copied; NULL: a new one. */
 void eg__onnx_see(eg__onnx_writer *w, eg_tensor *t, const char *name, eg__onnx_known_as is);

@@ -33,8 +33,8 @@ static eg__val along(eg__onnx_writer *w, const eg__resize_opts *o, int axis, boo
     return made;
 }
 
-/* Whether ONNX's operator computes the same, in every runtime: it rounds coordinates to f32, which the nearest modes
- * survive where pixels are repeated. */
+/* Returns whether ONNX's Resize computes the same in every runtime. It rounds coordinates to f32, which changes
+ * nearest modes unless pixels are repeated. */
 static bool has_operator(const eg__resize_opts *o, eg_dtype dtype, bool nearest)
 {
     bool usual = true;
@@ -69,7 +69,8 @@ static eg__val by_operator(eg__onnx_writer *w, const eg_op_call *c, const char *
     return eg__put(w, op, x, eg__none(), eg__none(), sizes);
 }
 
-/* What has no operator: pixels of an axis are taken, or its weights are a matrix. */
+/* Writes a resize that ONNX's operator cannot express: a Gather of pixels, or a product with a matrix of weights, per
+ * axis. */
 eg_status eg__write_resize(eg__onnx_writer *w, const eg_op_call *c, const char *op)
 {
     const eg__resize_opts *o = c->options;
@@ -126,7 +127,7 @@ static eg__val as_grid(eg__onnx_writer *w, eg__val pixel, int64_t size, bool cor
     return eg__put_unsqueeze(w, eg__put(w, "Sub", eg__put(w, "Div", twice, eg__real(n)), eg__real(1)), -1);
 }
 
-/* Whether points are so near to the image that they have values. */
+/* Returns a mask of the points that are near enough to the image to have values. */
 static eg__val within(eg__onnx_writer *w, const eg__sample_opts *o, eg__val pixel, int64_t size)
 {
     const eg__val low = eg__put(w, "GreaterOrEqual", pixel, eg__real(-o->reach));

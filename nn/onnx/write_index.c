@@ -42,7 +42,7 @@ eg_status eg__write_index_select(eg__onnx_writer *w, const eg_op_call *c, const 
     return st;
 }
 
-/* What elements are put into. */
+/* Returns the tensor into which elements are scattered. */
 static eg__val base_of(eg__onnx_writer *w, const eg_op_call *c)
 {
     return c->nin > 2 && c->in[2] ? eg__of(w, c->in[2])
@@ -199,7 +199,7 @@ eg_status eg__write_sort(eg__onnx_writer *w, const eg_op_call *c, const char *to
     return st;
 }
 
-/* Whether a comes before b: NaN is the largest. */
+/* Returns the comparison of a and b in sort order: NaN is the largest. */
 static eg__val before(eg__onnx_writer *w, eg__val a, eg__val b)
 {
     const eg__val less = eg__put(w, "Less", a, b);
@@ -210,7 +210,7 @@ static eg__val before(eg__onnx_writer *w, eg__val a, eg__val b)
     return eg__put(w, "Or", less, only);
 }
 
-/* How many elements of the line come before each number, or before what comes behind it. */
+/* Writes searchsorted as a count of the elements less than, or with `right` not greater than, each number. */
 eg_status eg__write_searchsorted(eg__onnx_writer *w, const eg_op_call *c, const char *told)
 {
     const bool right = ((const eg__searchsorted_opts *)c->options)->right;

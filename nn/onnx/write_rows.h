@@ -5,7 +5,7 @@
 #include "nn/onnx/graph.h"
 #include "nn/onnx/write.h"
 
-/* Where the axis of the batch is in the results, under .any_batch. */
+/* Position of the batch axis in the results, for .any_batch. */
 typedef enum eg__batch_rule {
     EG__BATCH_EACH,  /* where it is in the inputs, which are broadcast */
     EG__BATCH_FREE,  /* where it is in the first input, whatever its size; other inputs have none */
@@ -47,14 +47,14 @@ typedef struct eg__write_row {
 
 /* A name that lives as long as the writer. */
 const char *eg__onnx_text_new(eg__onnx_writer *w, const char *s);
-/* Whether the call repeats a constant for each row of the batch. */
+/* Returns whether the call repeats a constant for each row of the batch. */
 bool eg__onnx_makes_batch(const eg__onnx_writer *w, const eg_op_call *c);
 /* Fails: the call cannot be written, for this reason. */
 eg_status eg__onnx_cannot(const eg_op_call *c, const char *why);
 /* Fails if an input's axis of the batch is this one (counted from the first of in[0]), which the nodes have a size of.
  */
 eg_status eg__not_along_batch(const eg__onnx_writer *w, const eg_op_call *c, int axis);
-/* Whether ONNX's attributes, which are f32, hold v for a tensor of this dtype. */
+/* Returns whether ONNX's f32 attributes represent v exactly enough for a tensor of this dtype. */
 bool eg__attribute_holds(double v, eg_dtype dtype);
 
 /* ---- parts of formulas ------------------------------------------------------------------------------- */

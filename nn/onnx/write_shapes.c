@@ -308,7 +308,7 @@ static eg__val around(eg__onnx_writer *w, eg__val x, int64_t axis, int64_t size,
     return eg__put(w, "Gather", x, index);
 }
 
-/* What is added first, then what negative counts cut. */
+/* Writes a pad: positive counts first, then negative counts as a slice. */
 eg_status eg__write_pad(eg__onnx_writer *w, const eg_op_call *c, const char *told)
 {
     static const char *const modes[] = {"constant", "reflect", "edge", "wrap"};

@@ -34,7 +34,7 @@ typedef struct line {
     bool halves;             /* the line is half of a spectrum, all of which counts */
 } line;
 
-/* What part q of result k has of part p of element j. */
+/* Returns the coefficient of part p (real or imaginary) of element j in part q of result k. */
 static double share(const line *l, const eg__fft_opts *o, int64_t j, int p, int64_t k, int q)
 {
     const double angle = 6.283185307179586476925287 * (double)(j * k % l->n) / (double)l->n;

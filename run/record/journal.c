@@ -27,7 +27,7 @@ static eg_status end_line(eg__appender *file, const char *op)
     return EG_OK;
 }
 
-/* Whether a row stays: its step is at most `last`, or it has none. */
+/* Returns whether a row is kept: its step is at most `last`, or it has none. */
 static bool row_stays(const char *row, size_t bytes, int64_t last)
 {
     int64_t step = 0;

@@ -135,7 +135,7 @@ static void one_card(rank *r)
 
 static _Atomic bool refused;
 
-/* What is under way would have to change its transport: rank 1 sends once rank 0 has been refused. */
+/* A pending receive keeps the transport from being replaced: rank 1 sends only after rank 0 has been refused. */
 static void while_busy(rank *r)
 {
     EG_SCOPE {

@@ -9,7 +9,7 @@
 
 const char *differ_models;
 
-/* What is written of a call: which of its tensors are inputs, and which results outputs. */
+/* A call to be written: the roles of its tensors and results. */
 typedef struct model {
     call *c;
     eg_tensor *in[MOST_TENSORS];
@@ -46,7 +46,7 @@ static model model_of(call *c)
     return m;
 }
 
-/* Where the model goes: with EGT_ONNX it stays, with its tensors beside it. */
+/* Sets the path of the model. With EGT_ONNX the model and its tensors are kept. */
 static void name_model(const draw *d, char *path, size_t size)
 {
     const char *folder = getenv("TMPDIR");
@@ -97,7 +97,7 @@ static outcome compare_models(trial *t, const model *m, eg_module *read, const c
     return o;
 }
 
-/* Whether sizes in the model are those that the example's numbers made. */
+/* Returns whether sizes in the model depend on the values of the example. */
 static bool sized_by_values(eg_module *read)
 {
     bool any = false;

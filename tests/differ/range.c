@@ -70,7 +70,7 @@ static unsigned left_out(const row *r)
 
 /* ---- the draw --------------------------------------------------------------------------------- */
 
-/* Whether a function of the caller's is applied to the rounded result. */
+/* Returns whether the call applies a function of the caller's to the rounded result. */
 static bool is_activated(const draw *d)
 {
     for (int f = 0; d->table && f < d->table->count && !d->no_options; f++) {
@@ -82,7 +82,8 @@ static bool is_activated(const draw *d)
     return false;
 }
 
-/* Whether the row's operands can be had as halves; each such operand gets magnitudes of its own kind. */
+/* Sets the dtype of the operands to a half and gives each its own range of magnitudes. False: the row has no float
+ * operands. */
 static bool spread_draw(draw *d)
 {
     const eg_dtype t = d->number % 2 ? EG_BF16 : EG_F16;
@@ -118,7 +119,7 @@ static double spacing(double v, eg_dtype t)
     return ldexp(1, e - digits > least ? e - digits : least);
 }
 
-/* What a comparison allows. */
+/* Tolerance of a comparison. */
 typedef struct allowed {
     double units;   /* in the last place */
     double more;    /* besides, the spacing at this number */
@@ -218,7 +219,7 @@ static bool run(const draw *d, form how, bool taped, call *c, eg_tensor **g, dou
     return good;
 }
 
-/* Whether all numbers of the half are normal, with as many digits as there are. */
+/* Returns whether all numbers of the half are normal and finite. */
 static bool is_normal(const eg_tensor *y)
 {
     const double least = eg_dtype_of(y) == EG_F16 ? 0x1p-14 : 0x1p-126;

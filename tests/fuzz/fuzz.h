@@ -5,9 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a target may take for one input of n bytes: `bytes` and n times `bytes_per_byte` of memory at any time, and so
- * many seconds of the processors. The driver holds it in builds without a sanitizer. A target that has no row is not
- * measured. */
+/* Limits of a target for one input of n bytes: `bytes` + n * `bytes_per_byte` bytes of memory at any time, and
+ * `seconds` + n * `seconds_per_byte` of processor time. The driver checks them in builds without a sanitizer, for
+ * targets that have a row. */
 typedef struct fuzz_bound {
     const char *target; /* how its program's name ends */
     size_t bytes, bytes_per_byte;

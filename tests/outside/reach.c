@@ -11,7 +11,7 @@
 
 static bool is_static;
 
-/* Whether something was found, or there is an error message why it was not. */
+/* Returns true if something was found, or if an error message gives the reason. */
 static bool found_or_refused(bool found, const char *name)
 {
     const eg_error *e = eg_last_error();

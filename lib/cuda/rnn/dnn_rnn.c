@@ -200,7 +200,7 @@ static bool capturing(const eg__call *c)
     return cudaStreamIsCapturing(eg__stream_of(c), &status) || status != cudaStreamCaptureStatusNone;
 }
 
-/* Whether EGRET_RNN chooses cuDNN. Another value is reported once per process. */
+/* Returns whether EGRET_RNN chooses cuDNN. Another value is reported once per process. */
 static bool is_chosen(const char *asked)
 {
     static atomic_bool reported;
