@@ -127,7 +127,7 @@ struct eg__walk {
     const void *opts; /* of the entry */
     eg_status status;
     bool wide;                                            /* the rule computes halves in f32: eg__widen */
-    eg_tensor *wide_save[EG__MAX_SAVED_IN + EG__MAX_OUT]; /* what it was given so far of those */
+    eg_tensor *wide_save[EG__MAX_SAVED_IN + EG__MAX_OUT]; /* the saved tensors converted so far */
     eg_tensor *wide_dy[EG__MAX_OUT];
 };
 
@@ -192,7 +192,7 @@ eg_dtype eg__in_dtype(const eg__walk *w, int i);
 /* For a rule that computes a gradient with several ops: if one of the entry's inputs is a half, the functions above
  * give it f32 instead of halves from here on, and eg__give rounds the gradient once. */
 void eg__widen(eg__walk *w);
-/* The dtype of numbers beside what was saved of input i. */
+/* Returns the dtype of constants that are combined with the saved input i. */
 static inline eg_dtype eg__wide_dtype(const eg__walk *w, int i)
 {
     const eg_dtype dtype = eg__in_dtype(w, i);

@@ -193,7 +193,7 @@ static void read_end(decoder *d)
  * after the pixels only at the end, and the orientation decides about the size. */
 static eg_status orientation(const eg__image_job *job, int *turn)
 {
-    static const char exif[] = "Exif\0"; /* what a JPEG marker begins with and the chunk does not have */
+    static const char exif[] = "Exif\0"; /* prefix of a JPEG marker, absent in the chunk */
     eg_status st = EG_OK;
     *turn = 1;
     for (int64_t at = 8; at + 8 <= job->bytes;) {

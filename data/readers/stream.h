@@ -12,7 +12,7 @@ typedef struct eg__stream {
     eg__source source;
     void *unpacker; /* NULL: as they are */
     uint8_t *packed, *ready;
-    int64_t raw;             /* place in the source behind what was read of it */
+    int64_t raw;             /* offset in the source after the bytes read so far */
     int64_t begin, end;      /* of `ready` not handed out yet */
     int64_t offset;          /* bytes handed out */
     bool inside;             /* of a packed member: its end must come */

@@ -287,7 +287,7 @@ bool eg__has_bytes(const eg__model *m, const uint8_t *s, int64_t n)
     return all;
 }
 
-/* Cells lie one behind the other, in the order in which `tokenizers` adds them: unknown characters behind those for
+/* Cells are stored in the order in which `tokenizers` adds them: unknown characters behind those for
  * which there are tokens of bytes. */
 static void begin_cells(eg__encoder *w, const eg__model *m, const uint8_t *s, int64_t n)
 {

@@ -51,7 +51,8 @@ static eg_status more(const char *op, eg__parts *p, const void *s, int64_t n)
     return EG_OK;
 }
 
-/* Bytes of what is no UTF-8 at s, up to where it could not become a character any more (Unicode, 3.9). */
+/* Returns the length of the invalid UTF-8 sequence at s, up to where it could not become a character any more
+ * (Unicode, 3.9). */
 static int64_t bad_bytes(const uint8_t *s, int64_t n)
 {
     const uint8_t a = s[0], b = n > 1 ? s[1] : 0;
