@@ -1,7 +1,7 @@
 -- training.lua - the module egret.run, what training programs need: the command line, the folder, checkpoints, curves.
 --
 --     local run = require "egret.run" {name = "digits", about = "Learns to read digits.", data = "a folder of MNIST",
---                                epochs = 3, batch = 64, smoke = {steps = 40},
+--                                epochs = 3, batch = 64, unit = "images", smoke = {steps = 40},
 --                                lr = {2e-3, "learning rate"}}                     -- options of its own
 --     local train = run:deal(digits:batch(run.batch))
 --     run:module("net", net)
@@ -16,11 +16,16 @@
 --     end
 --     run:plot("loss.png", {"loss"}, "Cross entropy")
 --     run:picture("digits.png", eg.show, images, {columns = 8})
+--     run:finish()                          -- prints the speed of training
+--
+-- A signal ends the loops after a checkpoint; what follows them is done as after the last step. Nested loops are left by
+-- `goto stopped` where run:checkpoint returns true.
 --
 -- Options are fields: run.batch, run.lr. Curves are lists of numbers, one a step; checkpoints hold them too.
 --
 -- Under mpirun each process is a rank, run.rank of run.ranks, which learns from its share of every batch: run.batch is that
 -- share of what --batch says, gradients and numbers are means of all, and rank 0 alone prints, saves and draws.
+local seconds = ... -- of a monotonic clock
 local eg = require "egret"
 local has_signals, signals = pcall(require, "egret.signals") -- of the program egret; a stock Lua stops where it is
 
@@ -143,6 +148,11 @@ local function joined(run, numbers, how)
     return all:table()
 end
 
+local function is_there(path)
+    local file <close> = io.open(path)
+    return file ~= nil
+end
+
 -- ---- a run ------------------------------------------------------------------------------------------
 
 local methods = {}
@@ -219,8 +229,13 @@ function methods:over_ranks(value)
     return joined(self, {value}, "mean")[1]
 end
 
---- Gives a module that is saved under this name what it was at its best (saver:save_best).
+--- Loads the best weights so far (saver:save_best) into a module that is saved under this name. A run that is stopped
+--- before its first evaluation keeps the weights it has.
 function methods:best(name, net)
+    local is_saved = joined(self, {is_there(self:path "best.safetensors") and 1 or 0}, "max")[1] > 0
+    if self.signal and not is_saved then
+        return
+    end
     local saver = eg.saver(self.out, {comm = self.comm})
     saver:module(name, net)
     saver:restore_from(self:path "best.safetensors", {allow_others = true})
@@ -239,7 +254,17 @@ function methods:resume_step()
     return step
 end
 
---- A step's numbers: note(7, "loss", loss, ...), tensors or not.
+--- Adds the time of a step to that of training: since the end of the step before, or the beginning of the epoch. The first
+--- step does not count.
+local function time_step(run, step)
+    local now = seconds()
+    if run.latest and step > run.latest then
+        run.timed, run.took = run.timed + 1, run.took + now - run.since
+    end
+    run.latest, run.since = step, now
+end
+
+--- A step's numbers, at its end: note(7, "loss", loss, ...), tensors or not.
 function methods:note(step, ...)
     local fields, numbers = {...}, {}
     for i = 2, #fields, 2 do
@@ -252,6 +277,7 @@ function methods:note(step, ...)
         table.insert(self.curves[name], value)
     end
     self.journal:row("step", step, table.unpack(fields))
+    time_step(self, step)
 end
 
 -- ---- checkpoints, and stopping
@@ -259,10 +285,12 @@ end
 --- Whether there are steps left. As long as there are, the first Ctrl-C or SIGTERM does not end the program: the next
 --- checkpoint stops the run. A second one ends it.
 function methods:goes_on(step, steps)
+    local more = step < steps and not self.signal
     if has_signals then
-        (step < steps and signals.hold or signals.release)()
+        (more and signals.hold or signals.release)()
     end
-    return step < steps
+    self.since = seconds()
+    return more
 end
 
 --- A word as a shell wants it: in quotes unless there is nothing in it that could mean something else.
@@ -284,11 +312,15 @@ local function command(run)
     return table.concat(words, " ")
 end
 
---- Behind a step: a checkpoint if one is due or the run is to stop, which it then does. Behind the last step of an
---- epoch it comes after all that belongs to the epoch, as a run that goes on there begins with the next one.
+--- After a step: writes a checkpoint if one is due or a signal has come. Returns true if a signal has: the program then
+--- leaves its loops. After the last step of an epoch the call comes after all that belongs to the epoch, as a run that goes
+--- on there begins with the next one.
 function methods:checkpoint(step, due)
+    if self.signal then
+        return true
+    end
     local signal = has_signals and signals.take()
-    if self.ranks > 1 then -- all stop behind the same step
+    if self.ranks > 1 then -- all stop after the same step
         local all = joined(self, {signal or 0}, "max")[1] // 1 | 0
         signal = all > 0 and all
     end
@@ -296,9 +328,34 @@ function methods:checkpoint(step, due)
         self.saver:save(step)
     end
     if signal then
-        self:plot_all()
-        io.stderr:write(("stopped at step %d; go on with: %s\n"):format(step, command(self)))
-        os.exit(128 + signal, true)
+        self.signal, self.stopped_at = signal, step
+        if has_signals then
+            signals.release()
+        end
+    end
+    self.since = seconds()
+    return self.signal ~= nil
+end
+
+--- Prints how many of about.unit, or steps, were trained on per second, of all ranks together.
+local function print_speed(run)
+    local unit = run.about.unit
+    if run.timed > 0 and run.took > 0 then
+        local speed = run.timed / run.took * (unit and run.batch * run.ranks or 1)
+        local digits = speed < 10 and 2 or speed < 100 and 1 or 0
+        print(("training: %%.%df %%s per second"):format(digits):format(speed, unit or "steps"))
+    end
+end
+
+--- Ends the program, as its last call. After a signal it prints the command that goes on, and the exit status is 128 plus
+--- the number of the signal.
+function methods:finish()
+    print_speed(self)
+    if self.signal then
+        if self.rank == 0 then
+            io.stderr:write(("stopped at step %d; go on with: %s\n"):format(self.stopped_at, command(self)))
+        end
+        os.exit(128 + self.signal, true)
     end
 end
 
@@ -314,35 +371,36 @@ function methods:picture(name, show, what, options)
     end
 end
 
---- A picture of some curves, by their names.
-function methods:plot(name, names, title)
-    local curves = {}
+--- A picture of some curves, by their names. Options are eg.plot's, beside: by default labels are the names, and x counts
+--- steps. Curves that a stopped run does not have yet are left out.
+function methods:plot(name, names, title, options)
+    local curves, how = {}, {title = title, labels = {}, xlabel = "step"}
+    local labels = options and options.labels or names
     for i, curve in ipairs(names) do
-        curves[i] = self.curves[curve]
-    end
-    self:picture(name, eg.plot, curves, {title = title, labels = names, xlabel = "step",
-                                         smooth = math.max(0, 1 - 20 / #curves[1])})
-end
-
---- Every curve by itself, loss.png and so on: what there is when a run is stopped.
-function methods:plot_all()
-    for name, curve in pairs(self.curves) do
-        if not name:match "/" and #curve > 0 then
-            eg.plot(curve, {path = self:path(name .. ".png"), title = name, xlabel = "step",
-                            smooth = math.max(0, 1 - 20 / #curve)})
+        if self.curves[curve] or not self.signal then
+            table.insert(curves, self.curves[curve])
+            table.insert(how.labels, labels[i])
         end
     end
+    if #curves > 0 then
+        how.xlabel = options and options.xlabel or how.xlabel
+        how.smooth = how.xlabel == "step" and math.max(0, 1 - 20 / #curves[1]) or 0
+        self:picture(name, eg.plot, curves, how)
+    end
 end
 
---- A curve of what was learned from, its mean over each epoch of so many steps, beside "valid/" and its name, which has
---- a point for each epoch.
+--- A curve of training, its mean over each epoch of so many steps, beside "valid/" and its name, which has a point for each
+--- epoch. A run that is stopped before the first evaluation draws each step of training.
 function methods:plot_epochs(curve, per_epoch, title)
-    local learned, others = {}, self.curves["valid/" .. curve]
-    for epoch = 1, #others do
-        learned[epoch] = self:mean(curve, (epoch - 1) * per_epoch + 1, epoch * per_epoch)
+    local means, valid = {}, self.curves["valid/" .. curve]
+    if self.signal and not valid then
+        return self:plot(curve .. ".png", {curve}, title)
     end
-    self:picture(curve .. ".png", eg.plot, {learned, others},
-                 {title = title, labels = {"learned from", "others"}, xlabel = "epoch"})
+    for epoch = 1, #valid do
+        means[epoch] = self:mean(curve, (epoch - 1) * per_epoch + 1, epoch * per_epoch)
+    end
+    self:picture(curve .. ".png", eg.plot, {means, valid},
+                 {title = title, labels = {"training", "validation"}, xlabel = "epoch"})
 end
 
 --- The mean of a curve's points first..last; negative ones count from its end.
@@ -356,17 +414,12 @@ function methods:mean(name, first, last)
     return sum / (last - first + 1)
 end
 
---- With --smoke: fails unless the curve's last tenth (or other share) is below `part` of its first.
+--- With --smoke, unless a signal stopped the run: fails unless the curve's last tenth (or other share) is below `part` of its first.
 function methods:check(name, part, share)
     local few = math.max(1, #self.curves[name] // (share or 10))
-    if self.smoke and not (self:mean(name, -few) < part * self:mean(name, 1, few)) then
+    if self.smoke and not self.signal and not (self:mean(name, -few) < part * self:mean(name, 1, few)) then
         error(("%s did not fall"):format(name), 0)
     end
-end
-
-local function is_there(path)
-    local file <close> = io.open(path)
-    return file ~= nil
 end
 
 --- A run that begins anew puts aside what an earlier one left in the folder.
@@ -382,6 +435,7 @@ return function(about)
     local run = setmetatable(read_options(about, arg or {}), methods)
     run.about = about
     run.curves, run.out = {}, run.out:gsub("(.)/+$", "%1")
+    run.timed, run.took = 0, 0
     io.stdout:setvbuf "line"
     join(run, about)
     if run.rank == 0 and not run.resume and is_there(run:path "log.jsonl") then

@@ -3,7 +3,7 @@ package.path = (arg[0]:match "^(.*)/" or ".") .. "/?.lua;" .. package.path
 local eg = require "egret"
 local world = require "world"
 local run = require "egret.run" {
-    name = "bert", about = "BERT learns whether two sentences say the same.",
+    name = "bert", unit = "sentence pairs", about = "BERT learns whether two sentences say the same.",
     data = "folder with msr_paraphrase_train.txt, msr_paraphrase_test.txt and vocab.txt; without it pairs about a small world",
     epochs = 3, batch = 32, size = {"tiny", "mini, small, medium, base, large: layers and width"},
     init = {"", "weights to begin with: safetensors, a checkpoint of TensorFlow or PyTorch, of that size"},
@@ -95,8 +95,9 @@ while run:goes_on(step, steps) do
         step = step + 1
         local loss = adam:minimize(function() return eg.cross_entropy(logits_of(ids, types, mask), label:to(run.device)) end)
         run:note(step, "loss", loss)
-        run:checkpoint(step, step % 1000 == 0)
-        if step == steps then
+        if run:checkpoint(step, step % 1000 == 0) then
+            goto stopped
+        elseif step == steps then
             break
         end
     end
@@ -106,5 +107,7 @@ while run:goes_on(step, steps) do
         epochs, run:mean("loss", first), 100 * accuracy, 100 * f1))
     run:checkpoint(step, true)
 end
+::stopped::
 run:plot("loss.png", {"loss"}, "Cross entropy per pair")
 run:check("loss", 0.9)
+run:finish()

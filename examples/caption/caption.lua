@@ -5,7 +5,7 @@ local eg = require "egret"
 local scenes = require "scenes"
 local trunk = require "trunk"
 local run = require "egret.run" {
-    name = "caption", about = "Learns to say what is on a photo.",
+    name = "caption", unit = "captions", about = "Learns to say what is on a photo.",
     data = "folder with captions.txt and images as Flickr8k's; without it scenes are drawn",
     epochs = 14, batch = 64, photos = {0, "the first so many; 0: 700, of drawn scenes 1200"},
     trunk = {"", "a net of eg.model that looks: efficientnet_lite0, of drawn scenes resnet_cifar_20"},
@@ -152,8 +152,9 @@ while run:goes_on(step, steps) do
         step = step + 1
         features, captions = features:to(run.device), captions:to(run.device)
         run:note(step, "loss", adam:minimize(function() return loss_of(features, captions) end))
-        run:checkpoint(step, step % 1000 == 0)
-        if step == steps then
+        if run:checkpoint(step, step % 1000 == 0) then
+            goto stopped
+        elseif step == steps then
             break
         end
     end
@@ -164,6 +165,7 @@ while run:goes_on(step, steps) do
     print("  " .. table.concat((say(photos[#photos])), " "))
     run:checkpoint(step, true)
 end
+::stopped::
 
 -- ---- where it looks -----------------------------------------------------------------------------------
 -- The photo, and for each word once more, dark where the net did not look.
@@ -179,3 +181,4 @@ print(("words.png: the last photo, and where it looked for each word of \"%s\"")
 run:picture("words.png", eg.show, eg.stack(panels, 0), {columns = 5, range = {0, 1}, scale = run.data and 1 or 4})
 run:plot("loss.png", {"loss"}, "Loss per caption")
 run:check("loss", 0.9)
+run:finish()

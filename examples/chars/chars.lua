@@ -1,7 +1,7 @@
 -- Learns a text letter by letter, and writes more of it: the shortest language model that still delights.
 local eg = require "egret"
 local run = require "egret.run" {
-    name = "chars", about = "Learns a text letter by letter, and writes more of it.",
+    name = "chars", unit = "sequences", about = "Learns a text letter by letter, and writes more of it.",
     data = "any text file; without it somebody counts", epochs = 4, batch = 32, units = {192, "of the GRU"},
     temperature = {0.7, "below 1 it writes what is likelier"}, smoke = {steps = 70},
 }
@@ -74,3 +74,4 @@ end
 run:checkpoint(step, true)
 run:plot("loss.png", {"loss"}, "Cross entropy per letter")
 run:check("loss", 0.5)
+run:finish()

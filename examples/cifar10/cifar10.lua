@@ -6,7 +6,7 @@ package.path = (arg[0]:match "^(.*)/" or ".") .. "/?.lua;" .. package.path
 local eg = require "egret"
 local images = require "images"
 local run = require "egret.run" {
-    name = "cifar10", about = "Trains a residual net to tell ten kinds of small images apart.",
+    name = "cifar10", unit = "images", about = "Trains a residual net to tell ten kinds of small images apart.",
     data = "folder with CIFAR-10's binary files; without it shapes are drawn",
     epochs = 228, batch = 128, drawn = {5000, "how many images to draw"}, layers = {44, "6 n + 2: 20, 32, 44, 56, 110"},
     lr = {0.1, "learning rate at the start"}, decay = {0.997, "of the statistics of norms"},
@@ -79,8 +79,8 @@ while run:goes_on(step, steps) do
         run:note(step, "loss", loss, "accuracy", right, "rate", sgd:rate())
         if step == steps then
             break
-        elseif step % per_epoch ~= 0 then -- else behind the test
-            run:checkpoint(step, step % (run.smoke and 4 or 200) == 0)
+        elseif step % per_epoch ~= 0 and run:checkpoint(step, step % (run.smoke and 4 or 200) == 0) then
+            goto stopped -- the checkpoint of an epoch's last step comes after the test
         end
     end
     local epoch, found = math.ceil(step / per_epoch), examine()
@@ -92,6 +92,7 @@ while run:goes_on(step, steps) do
     run.saver:save_best(step, right)
     run:checkpoint(step, true)
 end
+::stopped::
 
 if run.density < 1 then
     eg.tensors_save(net:state(), run.out .. "/thin.safetensors", {sparse = true})
@@ -117,3 +118,4 @@ run:plot_epochs("accuracy", per_epoch, "Accuracy")
 run:plot_epochs("loss", per_epoch, "Cross entropy")
 print("model, pictures and curves are in " .. run.out)
 run:check("loss", 0.95, 3)
+run:finish()

@@ -61,14 +61,18 @@ def needs(what, program, *words):
 SPEED = re.compile(r"^training: [\d.]+ [\w ]+ per second\n", re.M)
 
 
+def output_of(program, *words, expect=0):
+    """Runs it and returns what it said; another exit status than expected is a failure, unless None is."""
+    r = subprocess.run([program, *words], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                       env={**os.environ, "no_proxy": "*"})
+    check(f"{' '.join(words)}: status {expect}, was {r.returncode}", expect in (None, r.returncode), r.stdout)
+    return r.stdout
+
+
 def runner(program):
-    """A function that runs it and gives what it said, but for the speed of training, which ends it; another exit status
-    than expected is a failure, unless None is."""
+    """A function that runs it and gives what it said, as output_of does, but for the speed of training, which ends it."""
     def run(*words, expect=0):
-        r = subprocess.run([program, *words], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                           env={**os.environ, "no_proxy": "*"})
-        check(f"{' '.join(words)}: status {expect}, was {r.returncode}", expect in (None, r.returncode), r.stdout)
-        return SPEED.sub("", r.stdout)
+        return SPEED.sub("", output_of(program, *words, expect=expect))
     return run
 
 
@@ -105,9 +109,9 @@ def kill(rows, program, *words, out):
     part.wait()
 
 
-def stopped_and_resumed(rows, program, *words, out, number=signal.SIGINT):
-    """Stops it by a signal, as soon as its log has so many rows, and lets a shell do what it says to go on. Returns
-    what that said. On a busy machine the last step may end before the signal is sent: then it runs again, 8 times at
+def stopped_and_resumed(rows, program, *words, out, number=signal.SIGINT, when_stopped=lambda: None):
+    """Stops it by a signal, as soon as its log has so many rows, calls when_stopped, and lets a shell do what it says to
+    go on. Returns what that said. On a busy machine the last step may end before the signal is sent: then it runs again, 8 times at
     most."""
     for _ in range(8):
         shutil.rmtree(out, ignore_errors=True)
@@ -121,6 +125,7 @@ def stopped_and_resumed(rows, program, *words, out, number=signal.SIGINT):
     words, _, at = step.rpartition(" ")
     check("and it says where", words == "stopped at step" and at.isdigit()
           and os.path.exists(f"{out}/checkpoint-{at:0>10}.safetensors"), said)
+    when_stopped()
     rest = subprocess.run(command, shell=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     check(f"{command}: status 0, was {rest.returncode}", rest.returncode == 0, rest.stdout)
     return rest.stdout

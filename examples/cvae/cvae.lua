@@ -6,7 +6,7 @@ package.path = (arg[0]:match "^(.*)/" or ".") .. "/../common/?.lua;" .. package.
 local eg = require "egret"
 local glyphs = require "glyphs"
 local run = require "egret.run" {
-    name = "cvae", about = "Trains a variational autoencoder on digits and lets it write new ones.",
+    name = "cvae", unit = "images", about = "Trains a variational autoencoder on digits and lets it write new ones.",
     data = "folder with the MNIST files, plain or .gz; without it digits are drawn",
     epochs = 20, batch = 100, drawn = {20000, "how many digits to draw"}, lr = {1e-4, "learning rate"},
     smoke = {steps = 20, drawn = 2000, lr = 1e-3},
@@ -108,8 +108,8 @@ while run:goes_on(step, steps) do
         run:note(step, "loss", adam:minimize(function() return loss_of(images) end))
         if step == steps then
             break
-        elseif step % per_epoch ~= 0 then -- else behind the bound, whose noise moves the random numbers on
-            run:checkpoint(step, step % every == 0)
+        elseif step % per_epoch ~= 0 and run:checkpoint(step, step % every == 0) then
+            goto stopped -- the checkpoint of an epoch's last step comes after the bound, which draws noise
         end
     end
     local epoch, elbo = math.ceil(step / per_epoch), examine()
@@ -118,6 +118,7 @@ while run:goes_on(step, steps) do
     draw(epoch)
     run:checkpoint(step, true)
 end
+::stopped::
 
 -- ---- what came out ------------------------------------------------------------------------------------
 
@@ -125,3 +126,4 @@ decoder:save(run:path "decoder.safetensors")
 run:plot("losses.png", {"loss"}, "Variational autoencoder: minus the ELBO")
 print("pictures and curves are in " .. run.out)
 run:check("loss", 0.8)
+run:finish()

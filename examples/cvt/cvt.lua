@@ -4,7 +4,8 @@ package.path = (arg[0]:match "^(.*)/" or ".") .. "/?.lua;" .. package.path
 local eg = require "egret"
 local sentences = require "sentences"
 local run = require "egret.run" {
-    name = "cvt", about = "Learns to find chunks, from sentences with marks and from sentences without.",
+    name = "cvt", unit = "sentences",
+    about = "Learns to find chunks, from sentences with marks and from sentences without.",
     data = "folder with train.txt and test.txt of CoNLL-2000; without it a small grammar makes sentences",
     epochs = 20, batch = 64, count = {10000, "sentences to learn from, where there are no files"},
     share = {0.1, "of them whose marks are learned"}, supervised = {false, "do without the others"},
@@ -135,14 +136,16 @@ while run:goes_on(step, steps) do
     for x, letters, right, text, text_letters in learned do
         step = step + 1
         x, letters, right = x:to(run.device), letters:to(run.device), right:to(run.device)
-        run:note(step, "loss", update(function() return marked_loss(x, letters, right) end))
+        local row = {"loss", update(function() return marked_loss(x, letters, right) end)}
         if others then
             text, text_letters = text:to(run.device), text_letters:to(run.device)
             local said = taught(text, text_letters)
-            run:note(step, "views", update(function() return views_loss(text, text_letters, said) end))
+            row[3], row[4] = "views", update(function() return views_loss(text, text_letters, said) end)
         end
-        run:checkpoint(step, step % 1000 == 0)
-        if step == steps then
+        run:note(step, table.unpack(row))
+        if run:checkpoint(step, step % 1000 == 0) then
+            goto stopped
+        elseif step == steps then
             break
         end
     end
@@ -153,6 +156,7 @@ while run:goes_on(step, steps) do
         100 * found:value "chunks"))
     run:checkpoint(step, true)
 end
+::stopped::
 
 -- ---- how good it is -----------------------------------------------------------------------------------
 local found = judge()
@@ -160,3 +164,4 @@ print(("chunks: precision %.2f %%, recall %.2f %%, F1 %.2f %%"):format(
     100 * found:of("chunks", "precision", -2), 100 * found:of("chunks", "recall", -2), 100 * found:value "chunks"))
 run:plot("loss.png", {"loss"}, "Cross entropy per word")
 run:check("loss", 0.9)
+run:finish()

@@ -6,7 +6,7 @@ package.path = (arg[0]:match "^(.*)/" or ".") .. "/../common/?.lua;" .. package.
 local eg = require "egret"
 local glyphs = require "glyphs"
 local run = require "egret.run" {
-    name = "dcgan", about = "Lets two nets play until one of them writes digits.",
+    name = "dcgan", unit = "images", about = "Lets two nets play until one of them writes digits.",
     data = "folder with the MNIST files, plain or .gz; without it digits are drawn",
     epochs = 20, batch = 256, drawn = {20000, "how many digits to draw"},
     lr = {1e-4, "learning rate of both players"},
@@ -111,9 +111,8 @@ while run:goes_on(step, steps) do
         run:note(step, "generator", loss.generator, "discriminator", loss.discriminator)
         if step == steps then
             break
-        end
-        if step % per_epoch > 0 then
-            run:checkpoint(step, step % (run.smoke and 5 or 200) == 0)
+        elseif step % per_epoch ~= 0 and run:checkpoint(step, step % (run.smoke and 5 or 200) == 0) then
+            goto stopped
         end
     end
     local epoch = math.ceil(step / per_epoch)
@@ -123,6 +122,7 @@ while run:goes_on(step, steps) do
     draw(("epoch-%04d.png"):format(epoch))
     run:checkpoint(step, true)
 end
+::stopped::
 
 -- ---- what came out ------------------------------------------------------------------------------------
 
@@ -130,3 +130,4 @@ generator:save(run:path "generator.safetensors")
 run:plot("losses.png", {"generator", "discriminator"}, "DCGAN")
 print("pictures and curves are in " .. run.out)
 run:check("discriminator", 0.9)
+run:finish()

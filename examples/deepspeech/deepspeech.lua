@@ -6,7 +6,7 @@ package.path = (arg[0]:match "^(.*)/" or ".") .. "/?.lua;" .. package.path
 local eg = require "egret"
 local talk = require "talk"
 local run = require "egret.run" {
-    name = "deepspeech", about = "Learns to write down what is said.",
+    name = "deepspeech", unit = "recordings", about = "Learns to write down what is said.",
     data = "folder with metadata.csv and wavs, or *.trans.txt and .flac; without it utterances are made up",
     epochs = 10, batch = 16, made = {1000, "utterances that are made up"}, filters = {32, "of a convolution"},
     hidden = {192, "units of each direction"}, layers = {2, "recurrent ones"}, lr = {1e-3, "learning rate"},
@@ -121,8 +121,8 @@ while run:goes_on(step, steps) do
         run:note(step, "loss", loss)
         if step == steps then
             break
-        elseif step % per_epoch ~= 0 then -- else behind the judgement
-            run:checkpoint(step, step % (run.smoke and 4 or 100) == 0)
+        elseif step % per_epoch ~= 0 and run:checkpoint(step, step % (run.smoke and 4 or 100) == 0) then
+            goto stopped -- the checkpoint of an epoch's last step comes after the evaluation
         end
     end
     local epoch, wer, cer, loss = math.ceil(step / per_epoch), examine()
@@ -132,6 +132,7 @@ while run:goes_on(step, steps) do
     run.saver:save_best(step, -wer)
     run:checkpoint(step, true)
 end
+::stopped::
 
 -- ---- when which letter was heard ----------------------------------------------------------------------
 net:eval()
@@ -147,3 +148,4 @@ run:picture("sound.png", eg.sound, talk.sound(others[1]), {rate = talk.rate, tit
 run:plot("loss.png", {"loss"}, "CTC loss of an utterance")
 print("model, pictures and curves are in " .. run.out)
 run:check("loss", 0.9, 3)
+run:finish()

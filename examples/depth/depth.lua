@@ -6,7 +6,8 @@ package.path = (arg[0]:match "^(.*)/" or ".") .. "/?.lua;" .. package.path
 local eg = require "egret"
 local flights = require "flights"
 local run = require "egret.run" {
-    name = "depth", about = "Learns from video alone how far away things are and how the camera moves.",
+    name = "depth", unit = "videos",
+    about = "Learns from video alone how far away things are and how the camera moves.",
     data = "folder as KITTI's odometry; without it flights are drawn",
     epochs = 12, batch = 4, drawn = {14, "flights to draw"}, width = {4, "channels of the nets are divided by it"},
     height = {64, "of frames, a multiple of 8"}, across = {128, "how wide they are, a multiple of 8"},
@@ -261,8 +262,8 @@ while run:goes_on(step, steps) do
         run:note(step, "loss", loss, "warp", warp)
         if step == steps then
             break
-        elseif step % per_epoch ~= 0 then -- else behind the test
-            run:checkpoint(step, step % (run.smoke and 5 or 200) == 0)
+        elseif step % per_epoch ~= 0 and run:checkpoint(step, step % (run.smoke and 5 or 200) == 0) then
+            goto stopped -- the checkpoint of an epoch's last step comes after the test
         end
     end
     local loss, error = examine()
@@ -276,6 +277,7 @@ while run:goes_on(step, steps) do
     run.saver:save_best(step, -(error or loss))
     run:checkpoint(step, true)
 end
+::stopped::
 
 -- ---- what it sees -------------------------------------------------------------------------------------
 -- With the best weights there were: a frame, the one before, and that one seen from here; then 1 / depth.
@@ -303,3 +305,4 @@ end
 run:plot("loss.png", {"loss", "warp"}, "Loss")
 print("model, pictures and curves are in " .. run.out)
 run:check("loss", 0.98)
+run:finish()

@@ -7,7 +7,7 @@ package.path = (arg[0]:match "^(.*)/" or ".") .. "/?.lua;" .. package.path
 local eg = require "egret"
 local scenes = require "scenes"
 local run = require "egret.run" {
-    name = "detect", about = "Trains a net to find objects in photos.",
+    name = "detect", unit = "images", about = "Trains a net to find objects in photos.",
     data = "folder as Pascal VOC lays it out; without it shapes are drawn, and their masks learned too",
     epochs = 12, batch = 4, drawn = {800, "how many pictures to draw"}, layers = {18, "of the residual net"},
     width = {128, "channels of the pyramid of features; published: 256"},
@@ -85,8 +85,8 @@ while run:goes_on(step, steps) do
                  "label", losses.label, "box", losses.box)
         if step == steps then
             break
-        elseif step % per_epoch ~= 0 then -- else behind the test
-            run:checkpoint(step, step % (run.smoke and 5 or 200) == 0)
+        elseif step % per_epoch ~= 0 and run:checkpoint(step, step % (run.smoke and 5 or 200) == 0) then
+            goto stopped -- the checkpoint of an epoch's last step comes after the test
         end
     end
     local scores = examine()
@@ -97,6 +97,7 @@ while run:goes_on(step, steps) do
     run.saver:save_best(step, ap50)
     run:checkpoint(step, true)
 end
+::stopped::
 
 -- ---- what it found ------------------------------------------------------------------------------------
 -- With the best weights there were: what is there dashed, what was found with its name and score.
@@ -126,7 +127,8 @@ for images, boxes, labels, sizes, flags in test do
     break
 end
 
-run:plot("precision.png", {"AP50", "AP"}, "Average precision by epoch")
+run:plot("precision.png", {"AP50", "AP"}, "Average precision", {xlabel = "epoch"})
 run:plot("loss.png", {"loss", "objectness", "label", "box"}, "Losses")
 print("model, pictures and curves are in " .. run.out)
 run:check("loss", 0.98)
+run:finish()

@@ -3,7 +3,8 @@ package.path = (arg[0]:match "^(.*)/" or ".") .. "/../common/?.lua;" .. package.
 local eg = require "egret"
 local glyphs = require "glyphs"
 local run = require "egret.run" {
-    name = "digits", about = "Trains a small convolutional network to read digits and shows what it learned.",
+    name = "digits", unit = "images",
+    about = "Trains a small convolutional network to read digits and shows what it learned.",
     data = "folder with the four MNIST files, plain or .gz; without it digits are drawn",
     epochs = 3, batch = 64, drawn = {20000, "how many digits to draw"}, lr = {2e-3, "learning rate at the start"},
     smoke = {steps = 40, drawn = 2000},
@@ -59,8 +60,7 @@ while run:goes_on(step, steps) do
         if step % 50 == 0 then
             print(("step %d: loss %.4f"):format(step, run:mean("loss", -50)))
         end
-        run:checkpoint(step, step % (run.smoke and 10 or 200) == 0 or step == steps)
-        if step == steps then
+        if run:checkpoint(step, step % (run.smoke and 10 or 200) == 0 or step == steps) or step == steps then
             break
         end
     end
@@ -91,3 +91,4 @@ end
 run:plot("loss.png", {"loss"}, "Cross entropy while training")
 print("model, wrong digits and curve are in " .. run.out)
 run:check("loss", 0.8)
+run:finish()

@@ -7,7 +7,8 @@ package.path = (arg[0]:match "^(.*)/" or ".") .. "/?.lua;" .. package.path
 local eg = require "egret"
 local cars = require "cars"
 local run = require "egret.run" {
-    name = "keypoints", about = "Finds keypoints in space that are the same on all cars, from pairs of views.",
+    name = "keypoints", unit = "images",
+    about = "Finds keypoints in space that are the same on all cars, from pairs of views.",
     epochs = 8, batch = 8, side = {32, "pixels of a picture; published: 128"}, cars = {60, "to learn from"},
     others = {8, "to be judged by"}, each = {20, "pairs of views of each car"},
     filters = {16, "width of the net; published: 64"}, keypoints = {10, "how many to find"},
@@ -181,8 +182,8 @@ while run:goes_on(step, steps) do
         run:note(step, table.unpack(row))
         if step == steps then
             break
-        elseif step % per_epoch ~= 0 then -- else behind the test
-            run:checkpoint(step, step % (run.smoke and 5 or 200) == 0)
+        elseif step % per_epoch ~= 0 and run:checkpoint(step, step % (run.smoke and 5 or 200) == 0) then
+            goto stopped -- the checkpoint of an epoch's last step comes after the test
         end
     end
     local mean, median = examine()
@@ -192,6 +193,7 @@ while run:goes_on(step, steps) do
     run.saver:save_best(step, -mean)
     run:checkpoint(step, true)
 end
+::stopped::
 
 -- ---- what it found ------------------------------------------------------------------------------------
 -- With the best weights there were: cars that were not learned from turn around, with their keypoints.
@@ -211,7 +213,7 @@ for i = 0, math.min(3, run.others) - 1 do
 end
 run:picture("turn.png", eg.show, cells, {columns = TURNS})
 run:plot("loss.png", {"loss", table.unpack(names)}, "Losses")
-run:picture("angle.png", eg.plot, {run.curves.angle, run.curves.median},
-            {title = "Degrees between rotations", labels = {"mean", "median"}, xlabel = "epoch"})
+run:plot("angle.png", {"angle", "median"}, "Degrees between rotations", {labels = {"mean", "median"}, xlabel = "epoch"})
 print("model, pictures and curves are in " .. run.out)
 run:check("loss", 0.98)
+run:finish()

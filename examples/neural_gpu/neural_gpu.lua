@@ -6,7 +6,8 @@ package.path = (arg[0]:match "^(.*)/" or ".") .. "/?.lua;" .. package.path
 local eg = require "egret"
 local tasks = require "tasks"
 local run = require "egret.run" {
-    name = "neural_gpu", about = "Learns an algorithm from examples of what it makes, and runs it on longer ones.",
+    name = "neural_gpu", unit = "sequences",
+    about = "Learns an algorithm from examples of what it makes, and runs it on longer ones.",
     task = {"rev", "add, badd, sort, id, rev, incr or dup"}, steps = {8000, "in all"}, batch = 32,
     digits = {20, "of the longest tapes it learns from"}, test = {60, "and of those it is examined with"},
     maps = {24, "numbers of a cell"}, height = {4, "rows of cells"}, lr = {3e-3, "learning rate"},
@@ -128,3 +129,4 @@ run:plot("loss.png", {"loss"}, "Cross entropy")
 run:plot("digits.png", {"digits"}, "Digits of the longest tapes")
 print("pictures and curves are in " .. run.out)
 run:check("loss", 0.95, 3)
+run:finish()

@@ -5,7 +5,8 @@ package.path = here .. "/?.lua;" .. package.path
 local eg = require "egret"
 local corpus = require "corpus"
 local run = require "egret.run" {
-    name = "nmt", about = "Learns to translate Spanish into English and shows where it looks while it writes.",
+    name = "nmt", unit = "sentences",
+    about = "Learns to translate Spanish into English and shows where it looks while it writes.",
     data = "folder with spa.txt or spa.txt.gz; without it a grammar makes sentences",
     epochs = 10, batch = 64, pairs = {0, "the first lines; 0: 30000, of the grammar 12000"},
     embedding = {0, "numbers per word; 0: 256, for the grammar 64"},
@@ -133,8 +134,8 @@ while run:goes_on(step, steps) do
         run:note(step, "loss", loss / english.longest) -- per word, as the tutorial prints it
         if step == steps then
             break
-        elseif step % per_epoch ~= 0 then -- else behind the translations
-            run:checkpoint(step, false)
+        elseif step % per_epoch ~= 0 and run:checkpoint(step, false) then
+            goto stopped -- the checkpoint of an epoch's last step comes after the translations
         end
     end
     local sum, seen = 0, 0
@@ -149,6 +150,7 @@ while run:goes_on(step, steps) do
     end
     run:checkpoint(step, true)
 end
+::stopped::
 
 for i, sentence in ipairs(samples) do
     local made = translate(sentence)
@@ -158,3 +160,4 @@ end
 run:plot("losses.png", {"loss"}, "Translating: cross entropy per word")
 print("checkpoints, attention maps and the curve are in " .. run.out)
 run:check("loss", 0.8)
+run:finish()

@@ -6,7 +6,8 @@ package.path = (arg[0]:match "^(.*)/" or ".") .. "/?.lua;" .. package.path
 local eg = require "egret"
 local signs = require "signs"
 local run = require "egret.run" {
-    name = "ocr", about = "Learns to read the words on signs, from several views of each.", steps = {3000, "in all"},
+    name = "ocr", unit = "images",
+    about = "Learns to read the words on signs, from several views of each.", steps = {3000, "in all"},
     batch = 16, views = {2, "of a sign"}, length = {6, "letters of a word at most"}, side = {48, "of a view in pixels"},
     width = {0.25, "of the convolutions; published: 1"}, units = {128, "of the LSTM; published: 256"},
     untold = {0.3, "share of letters that are not told while learning"}, lr = {0.016, "learning rate, which falls"},
@@ -173,3 +174,4 @@ run:picture("read.png", eg.show, shown.images / 2.5 + 0.5, {columns = 4, range =
 run:picture("attention.png", eg.show, eg.stack(panels, 0), {columns = 3, range = {0, 1}, scale = 4})
 run:plot("loss.png", {"loss"}, "Loss of a word")
 run:check("loss", 0.95)
+run:finish()

@@ -7,7 +7,7 @@ package.path = here .. "/?.lua;" .. package.path
 local eg = require "egret"
 local pairs = require "pairs"
 local run = require "egret.run" {
-    name = "pix2pix", about = "Learns to turn plans of house fronts into photos.",
+    name = "pix2pix", unit = "images", about = "Learns to turn plans of house fronts into photos.",
     data = "folder with the folders train and val of pictures: photo left, plan right; without it pairs are drawn",
     epochs = 200, batch = 1, drawn = {400, "how many pairs to draw"}, lr = {2e-4, "learning rate of both nets"},
     smoke = {steps = 9, drawn = 3},
@@ -120,8 +120,8 @@ while run:goes_on(step, steps) do
         run:note(step, "generator", drawing, "discriminator", judging, "distance", distance)
         if step == steps then
             break
-        elseif step % per_epoch ~= 0 then -- else behind the picture, whose noise moves the random numbers on
-            run:checkpoint(step, step % every == 0)
+        elseif step % per_epoch ~= 0 and run:checkpoint(step, step % every == 0) then
+            goto stopped -- the checkpoint of an epoch's last step comes after the picture, which draws noise
         end
     end
     local epoch = math.ceil(step / per_epoch)
@@ -133,6 +133,7 @@ while run:goes_on(step, steps) do
     end
     run:checkpoint(step, step % every == 0 or step == steps)
 end
+::stopped::
 
 -- ---- what came out ------------------------------------------------------------------------------------
 
@@ -146,3 +147,4 @@ run:plot("losses.png", {"generator", "discriminator"}, "Losses")
 run:plot("distance.png", {"distance"}, "Distance from the photo")
 print(("%d test pairs: distance %.4f; model, pictures and curve are in %s"):format(seen, sum / seen, run.out))
 run:check("distance", 0.9, 3)
+run:finish()

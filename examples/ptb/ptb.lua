@@ -3,7 +3,7 @@ package.path = (arg[0]:match "^(.*)/" or ".") .. "/?.lua;" .. package.path
 local eg = require "egret"
 local corpus = require "corpus"
 local run = require "egret.run" {
-    name = "ptb", about = "Learns which word of a text comes next, and writes.",
+    name = "ptb", unit = "sequences", about = "Learns which word of a text comes next, and writes.",
     data = "folder with ptb.train.txt, ptb.valid.txt and ptb.test.txt; without it a grammar makes sentences",
     epochs = 13, batch = 20, sentences = {8000, "to learn from, where there are no files"},
     width = {200, "of words and layers"}, window = {20, "words read before each step"},
@@ -97,8 +97,8 @@ while run:goes_on(step, steps) do
         run:note(step, "loss", loss)
         if step == steps then
             break
-        elseif step % per_epoch ~= 0 then -- else behind what is written
-            run:checkpoint(step, step % 1000 == 0)
+        elseif step % per_epoch ~= 0 and run:checkpoint(step, step % 1000 == 0) then
+            goto stopped -- the checkpoint of an epoch's last step comes after the text
         end
     end
     local epoch = math.ceil(step / per_epoch)
@@ -110,7 +110,9 @@ while run:goes_on(step, steps) do
     c:mul_(0)
     run:checkpoint(step, true)
 end
+::stopped::
 
 print(("test perplexity: %.3f"):format(perplexity(test, 1)))
 run:plot("loss.png", {"loss"}, "Cross entropy per word")
 run:check("loss", 0.8)
+run:finish()

@@ -6,7 +6,7 @@ package.path = (arg[0]:match "^(.*)/" or ".") .. "/?.lua;" .. package.path
 local eg = require "egret"
 local drawn, reader = require "drawn", require "reader"
 local run = require "egret.run" {
-    name = "quickdraw", about = "Learns to tell from its strokes what a drawing is.",
+    name = "quickdraw", unit = "drawings", about = "Learns to tell from its strokes what a drawing is.",
     data = "folder with what create_dataset makes; without it things are drawn",
     epochs = 10, batch = 8, drawn = {5000, "how many drawings there are to learn from"},
     width = {128, "of the LSTM, each way"}, layers = {3, "of the LSTM"}, lr = {1e-3, "learning rate"},
@@ -86,8 +86,8 @@ while run:goes_on(step, steps) do
         run:note(step, "loss", loss, "accuracy", logits:argmax {axes = 1}:eq(labels):cast "f32":mean())
         if step == steps then
             break
-        elseif step % per_epoch ~= 0 then -- else behind the test
-            run:checkpoint(step, step % (run.smoke and 10 or 500) == 0)
+        elseif step % per_epoch ~= 0 and run:checkpoint(step, step % (run.smoke and 10 or 500) == 0) then
+            goto stopped -- the checkpoint of an epoch's last step comes after the test
         end
     end
     local epoch, right = math.ceil(step / per_epoch), examine()
@@ -97,6 +97,7 @@ while run:goes_on(step, steps) do
     run.saver:save_best(step, right)
     run:checkpoint(step, true)
 end
+::stopped::
 
 -- ---- what was taken for what --------------------------------------------------------------------------
 -- draw.lua takes what is saved here, and guesses what one draws in the terminal.
@@ -131,3 +132,4 @@ run:plot_epochs("accuracy", per_epoch, "Accuracy")
 run:plot("loss.png", {"loss"}, "Cross entropy")
 print("model, pictures and curves are in " .. run.out)
 run:check("loss", 0.9, 3)
+run:finish()

@@ -6,7 +6,7 @@ package.path = (arg[0]:match "^(.*)/" or ".") .. "/?.lua;" .. package.path
 local eg = require "egret"
 local pairs = require "pairs"
 local run = require "egret.run" {
-    name = "segmentation", about = "Trains a U-Net to say where in an image something is.",
+    name = "segmentation", unit = "images", about = "Trains a U-Net to say where in an image something is.",
     data = "folder with train/*.jpg and train_masks/*_mask.gif, or train/image/*.png and train/label/*.png; without " ..
         "it pairs are drawn",
     epochs = 5, batch = 3, drawn = {100, "how many pairs to draw"}, side = {256, "of the images, a multiple of 32"},
@@ -74,8 +74,8 @@ while run:goes_on(step, steps) do
         run:note(step, "loss", loss, "dice", dice)
         if step == steps then
             break
-        elseif step % per_epoch ~= 0 then -- else behind the test
-            run:checkpoint(step, step % (run.smoke and 3 or 200) == 0)
+        elseif step % per_epoch ~= 0 and run:checkpoint(step, step % (run.smoke and 3 or 200) == 0) then
+            goto stopped -- the checkpoint of an epoch's last step comes after the test
         end
     end
     local epoch, dice, loss = math.ceil(step / per_epoch), examine()
@@ -85,6 +85,7 @@ while run:goes_on(step, steps) do
     run.saver:save_best(step, dice)
     run:checkpoint(step, true)
 end
+::stopped::
 
 -- ---- what it found ------------------------------------------------------------------------------------
 -- With the best weights there were: an image, its mask, what the net finds, and that laid over the image.
@@ -111,3 +112,4 @@ run:plot_epochs("dice", per_epoch, "Dice")
 run:plot_epochs("loss", per_epoch, "Cross entropy and dice loss")
 print("model, pictures and curves are in " .. run.out)
 run:check("loss", 0.95, 3)
+run:finish()

@@ -6,7 +6,7 @@ package.path = (arg[0]:match "^(.*)/" or ".") .. "/?.lua;" .. package.path
 local eg = require "egret"
 local words = require "words"
 local run = require "egret.run" {
-    name = "speech", about = "Learns to tell a few spoken words apart.",
+    name = "speech", unit = "recordings", about = "Learns to tell a few spoken words apart.",
     data = "folder with WORD/SPEAKER_nohash_TAKE.wav and _background_noise_/*.wav; without it words are made up",
     epochs = 20, batch = 100, net = {"conv", "or tiny"}, voices = {60, "that are made up"},
     lr = {1e-2, "learning rate, a tenth in the last fifth"},
@@ -89,8 +89,8 @@ while run:goes_on(step, steps) do
         run:note(step, "loss", loss, "accuracy", logits:argmax {axes = 1}:eq(said):cast "f32":mean(), "rate", sgd:rate())
         if step == steps then
             break
-        elseif step % per_epoch ~= 0 then -- else behind the judgement
-            run:checkpoint(step, step % (run.smoke and 4 or 100) == 0)
+        elseif step % per_epoch ~= 0 and run:checkpoint(step, step % (run.smoke and 4 or 100) == 0) then
+            goto stopped -- the checkpoint of an epoch's last step comes after the evaluation
         end
     end
     local epoch, right = math.ceil(step / per_epoch), examine(all.valid):value "words"
@@ -101,6 +101,7 @@ while run:goes_on(step, steps) do
     run.saver:save_best(step, right)
     run:checkpoint(step, true)
 end
+::stopped::
 
 -- ---- what was taken for what --------------------------------------------------------------------------
 run:best("net", net)
@@ -123,3 +124,4 @@ run:plot_epochs("accuracy", per_epoch, "Accuracy")
 run:plot("loss.png", {"loss"}, "Cross entropy")
 print("model, pictures and curves are in " .. run.out)
 run:check("loss", 0.98, 3)
+run:finish()

@@ -118,3 +118,4 @@ run:picture("sheet.png", eg.show, pictures.row {photo, painting, result}, {colum
 run:plot("loss.png", {"loss", "style", "content"}, "Losses")
 print(("lowest loss %.4e; pictures and curves are in %s"):format(lowest:item(), run.out))
 run:check("loss", 0.95)
+run:finish()

@@ -108,7 +108,7 @@ local function translate(text)
     net:train()
     local said = best.ids[1][1]:to "cpu"
     local n = best.lengths[1][1]:item()
-    return words:decode(said[{{1, n - (said[n]:item() == 1 and 1 or 0)}}]):bytes()
+    return words:decode(said:slice(0, 0, n - (said[n]:item() == 1 and 1 or 0), 1)):bytes() -- without the end
 end
 
 -- ---- learning -----------------------------------------------------------------------------------------
@@ -121,15 +121,16 @@ local step = run:resume_step()
 local epochs = 0
 local steps = run.steps > 0 and run.steps or math.maxinteger
 
-while run:goes_on(step, steps) and (run.steps > 0 or epochs < run.epochs) do
+while run:goes_on(step, (run.steps > 0 or epochs < run.epochs) and steps or step) do
     local first = step + 1
     for source, target in learned do
         step = step + 1
         source, target = source:to(run.device), target:to(run.device)
         local loss = adam:minimize(function() return loss_of(source, target, 0.1) end)
         run:note(step, "loss", loss)
-        run:checkpoint(step, step % 1000 == 0)
-        if step == steps then
+        if run:checkpoint(step, step % 1000 == 0) then
+            goto stopped
+        elseif step == steps then
             break
         end
     end
@@ -140,6 +141,7 @@ while run:goes_on(step, steps) and (run.steps > 0 or epochs < run.epochs) do
     end
     run:checkpoint(step, true)
 end
+::stopped::
 
 -- ---- how good it is -----------------------------------------------------------------------------------
 local found = eg.metrics()
@@ -160,3 +162,4 @@ local head = look.between[-1][1][1]:to "cpu" -- of the last layer the first
 run:picture("attention.png", eg.heatmap, head, {rows = names_of(made), columns = names_of(read), range = {0, 1}})
 run:plot("loss.png", {"loss"}, "Loss per subtoken")
 run:check("loss", 0.8)
+run:finish()

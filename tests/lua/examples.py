@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""The examples in Lua do what they say: a short run whose loss falls, pictures that are whole, runs that are killed or
-stopped and go on bit for bit, an earlier run put aside, refusals in words.
+"""The examples in Lua do what they say: a short run whose loss falls, pictures that are whole, also of a run that is
+stopped, runs that are killed or stopped and go on bit for bit, an earlier run put aside, refusals in words.
 
     examples.py EGRET SCRIPT CURVE PICTURE...     CURVE: a loss in its log
 """
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -12,8 +13,8 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples/common"))
-from checking import (check, finish, is_png, kill, logged, needs, runner, started,  # noqa: E402
-                      stopped_and_resumed)
+from checking import (SPEED, check, finish, is_png, kill, logged, needs, output_of, runner,  # noqa: E402
+                      started, stopped_and_resumed)
 
 egret, script, curve, *pictures = sys.argv[1:]
 name = os.path.basename(script)[:-len(".lua")]
@@ -29,8 +30,25 @@ def killed_and_resumed(at, whole):
     check("killed and resumed, the losses are the same to the last bit", logged(at, curve) == logged(whole, curve), said)
 
 
+def speed_is_printed(said):
+    """Once, in the unit of the program in C; where batches are of no fixed size, in steps."""
+    c = open(script[:-len(".lua")] + ".c").read() if name not in ("style", "transformer") else ""
+    unit = (re.findall(r'\.unit = "(.+?)"', c) or ["steps"])[0]
+    lines = SPEED.findall(said)
+    check("the speed of training is printed", len(lines) == 1 and lines[0].endswith(f" {unit} per second\n"), said)
+
+
+def has_pictures(at):
+    """A stopped run has those of a whole one, but for those of single epochs and steps, and curves of evaluations, of which
+    there may have been none."""
+    fields = {"precision.png": "AP", "angle.png": "angle"}
+    for picture in pictures:
+        if not re.match(r"(epoch|step)-\d+\.png$", picture) and (picture not in fields or logged(at, fields[picture])):
+            check(f"{picture} of a stopped run is a PNG", is_png(f"{at}/{picture}"))
+
+
 def stopped(at, whole):
-    stopped_and_resumed(3, egret, script, "--smoke", out=at)
+    stopped_and_resumed(3, egret, script, "--smoke", out=at, when_stopped=lambda: has_pictures(at))
     check("stopped and resumed, the losses are the same to the last bit", logged(at, curve) == logged(whole, curve))
 
 
@@ -46,7 +64,7 @@ def full_disk(at):
 with tempfile.TemporaryDirectory() as at:
     if name in ("nmt", "transformer", "bert", "cvt", "caption"):
         needs("utf8proc", egret, script, "--smoke", "--steps", "1", "--out", at + "/one")
-    run("--smoke", "--out", at + "/run")
+    speed_is_printed(output_of(egret, script, "--smoke", "--out", at + "/run"))
     for picture in pictures:
         check(f"{picture} is a PNG", is_png(f"{at}/run/{picture}"))
     check("a row for each step", sorted(logged(at + "/run", curve)) == list(range(1, len(logged(at + "/run")) + 1)))
