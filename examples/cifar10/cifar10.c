@@ -60,7 +60,6 @@ static eg_status work(eg_run *run, void *user)
     if (eg_fit(run, net, sgd, loss, train, .valid = test, .best = "accuracy", .schedule = &rates)) {
         return eg_run_status(run);
     }
-    eg_run_say(run, "%.1f examples/s", eg_run_speed(run) * (double)s->batch);
     eg_run_heed(run, thin_save(run, net, &o->thin));
     EG_SCOPE {
         eg_run_heed(run, eg_module_eval(net));
