@@ -138,8 +138,9 @@ eg_status run_open_saver(eg_run *run)
 
 eg_status run_open_logs(eg_run *run, bool append, int64_t last_step)
 {
+    const int64_t first = append && last_step > 0 ? last_step + 1 : 0;
     run->journal = eg_journal_new(eg_run_path(run, "log.jsonl").text, .append = append, .last_step = last_step);
-    run->board = run->journal ? eg_events_new(eg_run_path(run, "events").text) : NULL;
+    run->board = run->journal ? eg_events_new(eg_run_path(run, "events").text, .purge_step = first) : NULL;
     if (!run->board && eg_last_error()->code == EG_ENOKERNEL) {
         eg_clear_error(); /* it goes without */
         return EG_OK;

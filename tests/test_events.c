@@ -212,6 +212,28 @@ EGT(scalars_and_texts)
     EGT_EQ(next_record(&at).n, 0);
 }
 
+/* A file that begins where a run goes on: TensorBoard drops that step and later ones of the files before. */
+EGT(a_resumed_run_purges_later_steps)
+{
+    eg_events_free(begin());
+    char path[600];
+    find(path, sizeof path);
+    unlink(path);
+    eg_events *e = eg_events_new(egt_folder(), .purge_step = 41);
+    size_t at;
+    bool there;
+    EGT_OK(eg_events_scalar(e, "loss", 41, 2));
+    finish(e, &at);
+    bytes start = next_record(&at);
+    EGT_EQ(little(get(start, 2).p, 8), 41);
+    EGT_EQ(little(get(get(start, 7), 1).p, 8), 1); /* START */
+    field(start, 5, &there);
+    EGT_CHECK(!there);
+    EGT_EQ(number(get(next_value(&at, 41, "loss"), 2), 0), 2);
+    EGT_EQ(next_record(&at).n, 0);
+    EGT_REFUSED(eg_events_new(egt_folder(), .purge_step = -1), EG_EINVAL, "purge_step");
+}
+
 EGT(images)
 {
     eg_events *e = begin();

@@ -1,4 +1,5 @@
-"""TFRecord files: of labelled images, made by the test scripts themselves, and of Examples, read by twins.
+"""TFRecord files: of labelled images, made by the test scripts themselves, of Examples, read by twins, and of
+TensorBoard's events.
 
     sys.path.insert(0, FOLDER OF THIS FILE)
     from records import examples, write
@@ -6,6 +7,8 @@
     for features in examples("train.tfrecord"):
         label, = features["image/class/label"]
 """
+import glob
+import os
 import struct
 import zlib
 
@@ -93,11 +96,12 @@ def number(data, at):
 
 
 def fields(data):
-    """Fields of a message: numbers, and the bytes of what has a length."""
+    """Fields of a message: integers, and the bytes of what has a length."""
     at = 0
     while at < len(data):
         key, at = number(data, at)
-        value, at = number(data, at)
+        size = {1: 8, 5: 4}.get(key & 7)
+        value, at = (size, at) if size else number(data, at)
         if key & 7:
             value, at = data[at:at + value], at + value
         yield key >> 3, value
@@ -119,11 +123,32 @@ def values(kind, data):
     return found if kind == 1 else [x for v in found for x in (numbers(v) if isinstance(v, bytes) else [v])]
 
 
-def examples(path):
-    """The features of each Example by their names, as lists."""
+def records(path):
+    """The data of each record of a file."""
     with open(path, "rb") as file:
         while head := file.read(12):
-            (_, features), = fields(file.read(struct.unpack("<Q", head[:8])[0]))
+            yield file.read(struct.unpack("<Q", head[:8])[0])
             file.read(4)
-            pairs = (dict(fields(pair)) for _, pair in fields(features))
-            yield {pair[1].decode(): values(*next(fields(pair[2]))) for pair in pairs}
+
+
+def examples(path):
+    """The features of each Example by their names, as lists."""
+    for data in records(path):
+        (_, features), = fields(data)
+        pairs = (dict(fields(pair)) for _, pair in fields(features))
+        yield {pair[1].decode(): values(*next(fields(pair[2]))) for pair in pairs}
+
+
+def scalars(folder, tag):
+    """The points (step, value) of a curve as TensorBoard shows it: where a session starts, points of its step and later
+    ones that earlier files have are dropped."""
+    points = []
+    for path in sorted(glob.glob(f"{folder}/events.out.tfevents.*"), key=os.path.getmtime):
+        for event in map(dict, map(fields, records(path))):
+            step = event.get(2, 0)
+            if dict(fields(event.get(7, b""))).get(1) == 1:
+                points = [point for point in points if point[0] < step]
+            value = dict(fields(dict(fields(event.get(5, b""))).get(1, b"")))
+            if value.get(1) == tag.encode() and 2 in value:
+                points.append((step, *struct.unpack("<f", value[2])))
+    return points

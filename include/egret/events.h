@@ -25,10 +25,19 @@ EG_BEGIN_DECLS
  * Tags with slashes are grouped by what stands before. Tags and texts must be UTF-8 (EG_EINVAL). */
 typedef struct eg_events eg_events;
 
+typedef struct eg_events_options {
+    size_t size;
+    /* The run goes on from a checkpoint: TensorBoard drops what earlier files of the folder have of this step and later
+     * ones. Written as the start of a session, as TensorFlow and PyTorch do. 0: nothing is dropped. */
+    int64_t purge_step;
+} eg_events_options;
+
 /* Makes a new file in the folder, "events.out.tfevents.<seconds>.<host>.<process>.<number>", which no other
  * writer can have, and the folder if need be. EG_EIO if it cannot be made; EG_ENOKERNEL if the build has no
  * protobuf-c. The caller frees it. */
-EG_API eg_events *eg_events_new(const char *folder);
+EG_API eg_events *eg_events_new_with(const char *folder, const eg_events_options *options);
+#define eg_events_new(...)          EG_EVENTS_NEW_(__VA_ARGS__, )
+#define EG_EVENTS_NEW_(folder, ...) eg_events_new_with(folder, EG_OPTIONS_(eg_events_options, __VA_ARGS__))
 /* NULL is fine. */
 EG_API void eg_events_free(eg_events *events);
 

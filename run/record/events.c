@@ -99,11 +99,32 @@ static eg_status open_new(eg_events *e, const char *op, const char *folder)
     }
 }
 
-eg_events *eg_events_new(const char *folder)
+/* The first events: the version, and where the run goes on. */
+static eg_status begin_file(eg_events *e, const char *op, int64_t purge_step)
+{
+    enum { START = 1 };
+    event first = EG__PB__EVENT__INIT, start = EG__PB__EVENT__INIT;
+    Eg__Pb__SessionLog session = EG__PB__SESSION_LOG__INIT;
+    first.what_case = EG__PB__EVENT__WHAT_FILE_VERSION;
+    first.file_version = (char[]){"brain.Event:2"};
+    session.status = START;
+    start.step = purge_step;
+    start.what_case = EG__PB__EVENT__WHAT_SESSION_LOG;
+    start.session_log = &session;
+    eg_status st = write_event(e, op, &first);
+    return st || !purge_step ? st : write_event(e, op, &start);
+}
+
+eg_events *eg_events_new_with(const char *folder, const eg_events_options *options)
 {
     static const char op[] = "eg_events_new";
     if (!folder || !*folder) {
         return folder ? eg__fail_null(EG_EINVAL, op, "folder is empty") : (eg__null_argument(op, "folder"), NULL);
+    }
+    eg_events_options o;
+    eg__options(&o, sizeof o, options);
+    if (o.purge_step < 0) {
+        return eg__fail_null(EG_EINVAL, op, "purge_step is %lld, must not be negative", (long long)o.purge_step);
     }
     if (eg__protobuf_open(op)) {
         return NULL;
@@ -113,12 +134,9 @@ eg_events *eg_events_new(const char *folder)
         return eg__no_memory(op, sizeof *e), NULL;
     }
     e->file = (eg__appender){NULL, -1};
-    event first = EG__PB__EVENT__INIT;
-    first.what_case = EG__PB__EVENT__WHAT_FILE_VERSION;
-    first.file_version = (char[]){"brain.Event:2"};
     eg_status st = eg__folder_make(op, folder);
     st = st ? st : open_new(e, op, folder);
-    st = st ? st : write_event(e, op, &first);
+    st = st ? st : begin_file(e, op, o.purge_step);
     if (st) {
         eg_events_free(e);
         return NULL;
@@ -277,9 +295,9 @@ eg_status eg_events_text(eg_events *events, const char *tag, int64_t step, const
 
 #else /* no protobuf-c: there can be no eg_events */
 
-eg_events *eg_events_new(const char *folder)
+eg_events *eg_events_new_with(const char *folder, const eg_events_options *options)
 {
-    (void)folder;
+    (void)folder, (void)options;
     return eg__fail_null(EG_ENOKERNEL, "eg_events_new", "this build has no protobuf-c");
 }
 
