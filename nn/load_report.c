@@ -1,6 +1,7 @@
 /* load_report.c - what became of each tensor when a state was loaded, and that as a table. */
 #include <stdlib.h>
 
+#include "lib/core/counted.h"
 #include "lib/core/live.h"
 #include "nn/nn.h"
 
@@ -42,8 +43,8 @@ eg_status eg__load_report_add(eg_load_report *report, const eg_load_row *row, co
     }
     const size_t name = strlen(row->name) + 1, from = row->from ? strlen(row->from) + 1 : 0,
                  why = row->why ? strlen(row->why) + 1 : 0;
-    bool room = report->count < report->room || eg__grow(&report->rows, &report->room, sizeof *report->rows);
-    char *text = room ? eg__malloc(name + from + why) : NULL;
+    bool room = report->count < report->room || eg__counted_grow(&report->rows, &report->room, sizeof *report->rows);
+    char *text = room ? eg__counted_alloc(name + from + why) : NULL;
     if (!text) {
         return eg__no_memory(op, (int64_t)(name + from + why));
     }
@@ -74,9 +75,9 @@ void eg_load_report_free(eg_load_report *report)
 {
     if (eg__handle_ends(report, "eg_load_report_free")) {
         for (uint32_t i = 0; i < report->count; i++) {
-            free((char *)report->rows[i].name);
+            eg__counted_free((char *)report->rows[i].name);
         }
-        free(report->rows);
+        eg__counted_free(report->rows);
         free(report);
     }
 }

@@ -277,3 +277,117 @@ EGT(buffers_count_towards_the_memory_limit)
     eg_image_load(egt_path("a.bmp"), .other_formats = true);
     EGT_CHECK(egt_said(EG_EFORMAT, "") || egt_said(EG_ENOKERNEL, "no stb"));
 }
+
+/* The entries of a GGUF file: its version, no tensors, so many keys. */
+static size_t begin_gguf(char *to, uint64_t keys)
+{
+    const uint64_t counts[2] = {0, keys};
+    memcpy(to, "GGUF\3\0\0\0", 8);
+    memcpy(to + 8, counts, sizeof counts);
+    return 8 + sizeof counts;
+}
+
+/* A GGUF file with keys "0000001" and so on, each of the 8-bit number 7. */
+static void write_keys(const char *path, uint32_t keys)
+{
+    const uint64_t length = 7;
+    char *all = malloc(32 + keys * (size_t)20), *p = all + begin_gguf(all, keys);
+    for (uint32_t i = 0; i < keys; i++) {
+        memcpy(p, &length, 8);
+        snprintf(p + 8, 8, "%07u", i);
+        memcpy(p + 15, (char[]){0, 0, 0, 0, 7}, 5);
+        p += 20;
+    }
+    egt_write(path, all, (size_t)(p - all));
+    free(all);
+}
+
+/* A GGUF file with a text of about LARGE bytes. */
+static void write_long_text(const char *path)
+{
+    char begin[64];
+    size_t n = begin_gguf(begin, 1);
+    const uint64_t name = 1, text = LARGE - n - 21;
+    memcpy(begin + n, &name, 8);
+    memcpy(begin + n + 8, (char[]){'a', 8, 0, 0, 0}, 5);
+    memcpy(begin + n + 13, &text, 8);
+    write_large(path, begin, n + 21, 'x');
+}
+
+/* The same line so many times. */
+static void write_lines(const char *path, const char *line, size_t lines)
+{
+    const size_t n = strlen(line);
+    char *all = malloc(n * lines);
+    for (size_t i = 0; i < lines; i++) {
+        memcpy(all + i * n, line, n);
+    }
+    egt_write(path, all, n * lines);
+    free(all);
+}
+
+/* An index of a TensorFlow checkpoint with so many empty tensors. */
+static void write_checkpoint(const char *path, int tensors)
+{
+    eg_tensors *map = eg_tensors_new();
+    eg_tensor *empty = eg_zeros(EG_SHAPE(0), EG_F32);
+    for (int i = 0; i < tensors; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "%07d", i);
+        eg_tensors_set(map, name, empty);
+    }
+    EGT_OK(eg_tensors_save(map, path));
+    eg_tensors_free(map);
+}
+
+static void limit_to_little(void)
+{
+    eg_memory_trim();
+    EGT_OK(eg_memory_limit(eg_memory_stats().reserved_bytes + LITTLE));
+}
+
+enum { MANY = 300000 };
+
+EGT(names_of_tensors_and_keys_count_towards_the_memory_limit)
+{
+    write_keys(egt_path("keys.gguf"), MANY);
+    write_checkpoint(egt_path("many.ckpt.index"), MANY / 4);
+    limit_to_little();
+    EGT_REFUSED(eg_tensors_open(egt_path("many.ckpt.index")), EG_ENOMEM, "");
+    EGT_REFUSED(eg_tensors_open(egt_path("keys.gguf")), EG_ENOMEM, "");
+    EGT_OK(eg_memory_limit(0));
+    eg_tensors *all = eg_tensors_open(egt_path("keys.gguf"));
+    EGT_EQ(eg_tensors_text_count(all), MANY);
+    eg_tensors_free(all);
+}
+
+EGT(texts_count_towards_the_memory_limit)
+{
+    write_long_text(egt_path("text.gguf"));
+    limit_to_little();
+    EGT_REFUSED(eg_tensors_open(egt_path("text.gguf")), EG_ENOMEM, "");
+    EGT_OK(eg_memory_limit(0));
+    eg_tensors *all = eg_tensors_open(egt_path("text.gguf"));
+    EGT_EQ(eg_tensors_text_count(all), 1);
+    eg_tensors_free(all);
+}
+
+EGT(classes_of_photos_count_towards_the_memory_limit)
+{
+    write_lines(egt_path("names.txt"), "a\n", MANY);
+    write_lines(egt_path("photo.jpg"), "-", 1);
+    char names[4096];
+    snprintf(names, sizeof names, "%s", egt_path("names.txt"));
+    limit_to_little();
+    EGT_REFUSED(eg_yolo_new(egt_path("photo.jpg"), names), EG_ENOMEM, "");
+    EGT_OK(eg_memory_limit(0));
+}
+
+EGT(objects_of_photos_count_towards_the_memory_limit)
+{
+    write_lines(egt_path("photo.txt"), "0 0.5 0.5 1 1\n", MANY);
+    write_lines(egt_path("photo.jpg"), "-", 1);
+    limit_to_little();
+    EGT_REFUSED(eg_yolo_new(egt_path("photo.jpg"), NULL), EG_ENOMEM, "");
+    EGT_OK(eg_memory_limit(0));
+}

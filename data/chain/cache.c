@@ -1,7 +1,6 @@
 /* cache.c - what the first pass makes, kept in memory. */
 #include "data/chain/dataset.h"
-
-#include <stdlib.h>
+#include "lib/core/counted.h"
 
 typedef struct cache {
     eg_dataset d;
@@ -41,7 +40,7 @@ static eg_status keep(cache *c, eg__sample *s)
     if (c->at != c->held) {
         return EG_OK;
     }
-    if (c->held == c->capacity && !eg__grow(&c->kept, &c->capacity, sizeof *c->kept)) {
+    if (c->held == c->capacity && !eg__counted_grow(&c->kept, &c->capacity, sizeof *c->kept)) {
         return eg__no_memory(c->d.is->name, (int64_t)c->capacity * 2 * (int64_t)sizeof *c->kept);
     }
     eg__sample *own = &c->kept[c->held];
@@ -97,7 +96,7 @@ static void cache_free(eg_dataset *d)
     while (c->held) {
         eg__sample_release(&c->kept[--c->held]);
     }
-    free(c->kept);
+    eg__counted_free(c->kept);
 }
 
 static const eg__dataset_class cache_class = {

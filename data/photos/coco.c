@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "data/photos/photos.h"
+#include "lib/core/counted.h"
 #include "lib/core/memory.h"
 #include "lib/io/file.h"
 
@@ -51,7 +52,7 @@ static int by_id(const void *a, const void *b)
 static eg_status index_of(const coco *c, const eg_json *list, const char *name, index_ *x)
 {
     x->n = eg_json_count(list);
-    x->all = eg__malloc(((size_t)x->n + 1) * sizeof *x->all);
+    x->all = eg__counted_alloc(((size_t)x->n + 1) * sizeof *x->all);
     if (!x->all) {
         return eg__no_memory(coco_class.name, x->n * (int64_t)sizeof *x->all);
     }
@@ -230,16 +231,16 @@ static eg_status read_lists(const coco *c)
     eg_status st = index_of(c, c->images, "images", &images);
     st = st ? st : index_of(c, c->categories, "categories", &categories);
     const size_t n = (size_t)eg_json_count(c->annotations) + 1;
-    placed *of = st ? NULL : eg__malloc(n * sizeof *of);
-    int32_t *label = of ? eg__malloc(((size_t)categories.n + 1) * sizeof *label) : NULL;
+    placed *of = st ? NULL : eg__counted_alloc(n * sizeof *of);
+    int32_t *label = of ? eg__counted_alloc(((size_t)categories.n + 1) * sizeof *label) : NULL;
     st = st || label ? st : eg__no_memory(coco_class.name, (int64_t)(n * sizeof *of));
     st = st ? st : read_classes(c, &categories, label);
     st = st ? st : place(c, &images, of);
     st = st ? st : add_all(c, of, &categories, label);
-    free(images.all);
-    free(categories.all);
-    free(of);
-    free(label);
+    eg__counted_free(images.all);
+    eg__counted_free(categories.all);
+    eg__counted_free(of);
+    eg__counted_free(label);
     return st;
 }
 

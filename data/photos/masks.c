@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "data/photos/photos.h"
+#include "lib/core/counted.h"
 #include "lib/core/device.h"
 #include "lib/core/memory.h"
 
@@ -23,7 +24,7 @@ typedef struct canvas {
 static eg_status canvas_new(const char *op, canvas *c, int64_t height, int64_t width)
 {
     const int64_t n = height * width + 1;
-    *c = (canvas){height, width, eg__malloc((size_t)n)};
+    *c = (canvas){height, width, eg__counted_alloc((size_t)n)};
     if (!c->turns) {
         return eg__no_memory(op, n);
     }
@@ -145,7 +146,7 @@ eg_tensor *eg_mask_polygon(eg_tensor *corners, int64_t height, int64_t width)
             eg__fail(EG_EINVAL, op, "a corner is not finite, or further away than %d times both sides", FAR);
             mask = NULL;
         }
-        free(c.turns);
+        eg__counted_free(c.turns);
     } else {
         mask = NULL;
     }
@@ -292,7 +293,7 @@ eg_tensor *eg_mask_encode(eg_tensor *mask)
 static bool add_polygon(const char *op, const eg_json *list, canvas *c, uint8_t *mask, eg_status *st)
 {
     const int64_t n = eg_json_kind_of(list) == EG_JSON_ARRAY ? eg_json_count(list) : 0;
-    double *corner = n >= 6 && n % 2 == 0 ? eg__malloc((size_t)n * sizeof *corner) : NULL;
+    double *corner = n >= 6 && n % 2 == 0 ? eg__counted_alloc((size_t)n * sizeof *corner) : NULL;
     if (!corner) {
         *st = n >= 6 && n % 2 == 0 ? eg__no_memory(op, n) : EG_OK;
         return false;
@@ -301,7 +302,7 @@ static bool add_polygon(const char *op, const eg_json *list, canvas *c, uint8_t 
         corner[i] = eg_json_kind_of(eg_json_at(list, i)) == EG_JSON_NUMBER ? eg_json_number(eg_json_at(list, i)) : NAN;
     }
     const bool drawn = draw(c, corner, n / 2);
-    free(corner);
+    eg__counted_free(corner);
     fill(c, mask);
     return drawn;
 }
@@ -315,7 +316,7 @@ static bool add_polygons(const char *op, const eg_json *all, int64_t height, int
     for (int64_t i = 0; ok && i < eg_json_count(all); i++) {
         ok = add_polygon(op, eg_json_at(all, i), &c, mask, st);
     }
-    free(c.turns);
+    eg__counted_free(c.turns);
     return ok;
 }
 

@@ -1,10 +1,10 @@
 /* photos.c - sets of photos: what all formats have in common. */
 #include <math.h>
-#include <stdlib.h>
 
 #include <egret/data/image.h>
 
 #include "data/photos/photos.h"
+#include "lib/core/counted.h"
 #include "lib/core/device.h"
 #include "lib/core/memory.h"
 #include "lib/io/file.h"
@@ -37,7 +37,7 @@ eg__photos *eg__photos_new(const eg__dataset_class *is, const eg_photos_options 
 
 eg_status eg__photos_add(eg__photos *p, const char *file, int64_t number, int64_t height, int64_t width)
 {
-    if ((p->files.n == p->shots && !eg__grow(&p->shot, &p->shots, sizeof *p->shot)) ||
+    if ((p->files.n == p->shots && !eg__counted_grow(&p->shot, &p->shots, sizeof *p->shot)) ||
         !eg__names_add(&p->files, file, strlen(file))) {
         return eg__no_memory(p->d.is->name, (int64_t)p->files.n * (int64_t)sizeof *p->shot);
     }
@@ -62,7 +62,7 @@ eg_status eg__photos_add_object(eg__photos *p, const eg__object *o)
     if (!p->shares && !cut(s, own.box) && !p->o.keep_empty) {
         return EG_OK;
     }
-    if (p->objects == p->object_room && !eg__grow(&p->object, &p->object_room, sizeof *p->object)) {
+    if (p->objects == p->object_room && !eg__counted_grow(&p->object, &p->object_room, sizeof *p->object)) {
         return eg__no_memory(p->d.is->name, (int64_t)p->objects * (int64_t)sizeof *p->object);
     }
     own.area = own.area < 0 ? (own.box[2] - own.box[0]) * (own.box[3] - own.box[1]) : own.area;
@@ -121,12 +121,12 @@ static eg_tensor *masks_of(const eg__photos *p, const eg__shot *s)
 /* Its objects in pixels, those that are left, where they come in shares of the sides; NULL: words. */
 static eg__object *in_pixels(const eg__photos *p, eg__shot *s, const eg_tensor *bytes)
 {
-    eg__object *all = eg__malloc((s->count + (size_t)1) * sizeof *all);
+    eg__object *all = eg__counted_alloc((s->count + (size_t)1) * sizeof *all);
     if (!all) {
         eg__no_memory(p->d.is->name, s->count);
     } else if (s->count &&
                eg_image_size(eg__ptr(bytes), (size_t)bytes->n, &s->height, &s->width, .other_formats = true)) {
-        free(all);
+        eg__counted_free(all);
         all = NULL;
     }
     uint32_t left = 0;
@@ -184,7 +184,7 @@ eg_status eg__photos_next(eg_dataset *d, eg__sample *s)
     const eg__object *objects = scaled ? scaled : p->object + shot.first;
     eg_status st =
         ready && describe(p, &shot, objects, t) ? eg__sample_keep(d->is->name, s, t, p->o.masks ? 7 : 6) : eg__why();
-    free(scaled);
+    eg__counted_free(scaled);
     eg_scope_pop(scope, NULL);
     return st;
 }
@@ -214,8 +214,8 @@ void eg__photos_free(eg_dataset *d)
     eg__photos *p = (eg__photos *)d;
     eg__names_free(&p->files);
     eg__names_free(&p->classes);
-    free(p->shot);
-    free(p->object);
+    eg__counted_free(p->shot);
+    eg__counted_free(p->object);
     eg_json_free(p->json);
 }
 

@@ -105,7 +105,7 @@ static eg_status end_object(note *n)
     if (o.label < 0) {
         return bad(n, "no class that was asked for", name);
     }
-    if (n->objects == n->room && !eg__grow(&n->object, &n->room, sizeof *n->object)) {
+    if (n->objects == n->room && !eg__counted_grow(&n->object, &n->room, sizeof *n->object)) {
         return eg__no_memory(voc_class.name, (int64_t)n->room * (int64_t)sizeof *n->object);
     }
     n->object[n->objects++] = o;
@@ -255,7 +255,7 @@ static eg_status read_note(eg__photos *p, const char *folder, const char *id, in
         n->source = &s;
         st = parse(n, xml, s.size);
         st = st ? st : add_photo(n, folder, number_of);
-        free(n->object);
+        eg__counted_free(n->object);
     }
     eg__counted_free(xml);
     free(n);

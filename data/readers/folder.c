@@ -3,11 +3,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "data/chain/dataset.h"
 #include "data/readers/stream.h"
+#include "lib/core/counted.h"
 
 /* ---- both kinds ----------------------------------------------------------------------------- */
 
@@ -64,7 +64,7 @@ static void folder_free(eg_dataset *d)
     folder *f = (folder *)d;
     eg__names_free(&f->files);
     eg__names_free(&f->classes);
-    free(f->label);
+    eg__counted_free(f->label);
 }
 
 static const eg__dataset_class files_class = {.name = "eg_files_new",
@@ -151,7 +151,7 @@ static eg_status add_class(folder *f, const char *path, uint32_t i)
     eg_status st = list(inside, false, &found);
     eg__names_sort(&found);
     for (uint32_t k = 0; k < found.n && !st; k++) {
-        bool room = f->files.n < f->labels || eg__grow(&f->label, &f->labels, sizeof *f->label);
+        bool room = f->files.n < f->labels || eg__counted_grow(&f->label, &f->labels, sizeof *f->label);
         if (!room || !eg__names_add(&f->files, found.name[k], strlen(found.name[k]))) {
             st = eg__no_memory(image_folder_class.name, f->labels);
         } else {

@@ -4,13 +4,14 @@
 #include <stdlib.h>
 
 #include "data/readers/stream.h"
+#include "lib/core/counted.h"
 
 bool eg__names_add(eg__names *names, const char *name, size_t length)
 {
-    if (names->n == names->capacity && !eg__grow(&names->name, &names->capacity, sizeof *names->name)) {
+    if (names->n == names->capacity && !eg__counted_grow(&names->name, &names->capacity, sizeof *names->name)) {
         return false;
     }
-    char *copy = eg__malloc(length + 1);
+    char *copy = eg__counted_alloc(length + 1);
     if (copy) {
         memcpy(copy, name, length);
         copy[length] = 0;
@@ -34,9 +35,9 @@ void eg__names_sort(eg__names *names)
 void eg__names_free(eg__names *names)
 {
     while (names->n) {
-        free(names->name[--names->n]);
+        eg__counted_free(names->name[--names->n]);
     }
-    free(names->name);
+    eg__counted_free(names->name);
     *names = (eg__names){0};
 }
 

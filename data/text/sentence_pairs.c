@@ -1,9 +1,8 @@
 /* sentence_pairs.c - pieces of documents, and what follows them or does not. */
 #include <egret/data/corpora.h>
 
-#include <stdlib.h>
-
 #include "data/chain/dataset.h"
+#include "lib/core/counted.h"
 #include "lib/core/device.h"
 
 static const char me[] = "eg_sentence_pairs_new";
@@ -171,7 +170,7 @@ static int64_t pairs_count(const eg_dataset *d)
 
 static void pairs_free(eg_dataset *d)
 {
-    free(((pairs *)d)->memory);
+    eg__counted_free(((pairs *)d)->memory);
 }
 
 static const eg__dataset_class pairs_class = {
@@ -219,7 +218,7 @@ static eg_status copy_texts(pairs *p, eg_tensor *ids, eg_tensor *sentences, eg_t
 {
     p->sentences = sentences->n;
     p->documents = documents->n;
-    p->memory = eg__malloc((size_t)(ids->n + p->sentences + p->documents + 2) * sizeof *p->memory);
+    p->memory = eg__counted_alloc((size_t)(ids->n + p->sentences + p->documents + 2) * sizeof *p->memory);
     if (!p->memory) {
         return eg__no_memory(me, ids->n);
     }

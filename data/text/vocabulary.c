@@ -4,6 +4,7 @@
 #include "data/readers/stream.h"
 #include "data/text/text.h"
 #include "data/text/word_table.h"
+#include "lib/core/counted.h"
 #include "lib/core/device.h"
 #include "lib/core/live.h"
 
@@ -141,7 +142,7 @@ static eg_status add_reserved(eg__words *w, const eg_vocabulary_options *o)
 static eg_status choose(eg__words *w, const eg__words *from, const eg_vocabulary_options *o)
 {
     int64_t most = o->max_size - w->n, n = 0;
-    candidate *c = eg__malloc(((size_t)from->n + 1) * sizeof *c);
+    candidate *c = eg__counted_alloc(((size_t)from->n + 1) * sizeof *c);
     if (!c) {
         return eg__no_memory(making, from->n);
     }
@@ -164,7 +165,7 @@ static eg_status choose(eg__words *w, const eg__words *from, const eg_vocabulary
         int64_t bytes = from->word[c[i].number].bytes;
         st = eg__words_add(w, c[i].text, bytes) < 0 ? eg__no_memory(making, bytes) : EG_OK;
     }
-    free(c);
+    eg__counted_free(c);
     return st;
 }
 

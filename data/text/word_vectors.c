@@ -1,9 +1,9 @@
 /* word_vectors.c - vectors of words, as GloVe and word2vec write them. */
-#include <stdlib.h>
 
 #include "data/readers/fields.h"
 #include "data/readers/stream.h"
 #include "data/text/text.h"
+#include "lib/core/counted.h"
 #include "lib/core/device.h"
 #include "lib/io/number.h"
 
@@ -176,7 +176,7 @@ static eg_status read_binary(vectors *w)
         st = eg__stream_bad(&w->s, 0, "the first line is not how many vectors there are, and how wide");
     }
     st = st ? st : check_width(w, width);
-    float *row = st ? NULL : eg__malloc((size_t)width * sizeof *row);
+    float *row = st ? NULL : eg__counted_alloc((size_t)width * sizeof *row);
     if (!st && !row) {
         st = eg__no_memory(op, width);
     }
@@ -186,7 +186,7 @@ static eg_status read_binary(vectors *w)
     while (!st && w->rows < count) {
         st = read_vector(w, row);
     }
-    free(row);
+    eg__counted_free(row);
     return st;
 }
 

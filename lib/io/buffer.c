@@ -5,12 +5,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "lib/core/counted.h"
 #include "lib/io/file.h"
+
+void eg__buffer_free(eg__buffer *b)
+{
+    eg__counted_free(b->s);
+    *b = (eg__buffer){0};
+}
 
 void eg__put(eg__buffer *b, const void *s, size_t n)
 {
     while (!b->full && b->capacity - b->n < n) {
-        b->full = b->capacity >= 1u << 30 || !eg__grow(&b->s, &b->capacity, 1);
+        b->full = b->capacity >= 1u << 30 || !eg__counted_grow(&b->s, &b->capacity, 1);
     }
     if (!b->full && n) {
         memcpy(b->s + b->n, s, n);

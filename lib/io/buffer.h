@@ -6,13 +6,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Zero-initialised: empty. Free s at the end. */
+/* Zero-initialised: empty. eg_memory_limit counts it. */
 typedef struct eg__buffer {
     char *s; /* no 0 at its end */
     uint32_t n, capacity;
-    bool full; /* there was no memory, or it would pass 1 GiB: what came after is missing */
+    bool full; /* out of memory, the memory limit, or it would pass 1 GiB: what came after is missing */
 } eg__buffer;
 
+/* Frees the text and makes the buffer empty. */
+void eg__buffer_free(eg__buffer *b);
 void eg__put(eg__buffer *b, const void *s, size_t n);
 void eg__put_word(eg__buffer *b, const char *s);
 void eg__put_int(eg__buffer *b, int64_t v);

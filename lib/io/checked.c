@@ -1,10 +1,9 @@
 /* checked.c - see checked.h. */
 #include "lib/io/checked.h"
 
-#include <stdlib.h>
-
 #include <egret/ops.h>
 
+#include "lib/core/counted.h"
 #include "lib/io/crc32c.h"
 #include "lib/io/safetensors.h"
 
@@ -74,7 +73,7 @@ eg_status eg__checked_save(const char *op, const eg_tensors *map, const char *pa
         st = eg__target_write(&file, header.s, header.n);
         st = eg__target_close(&file, st ? st : eg__safetensors_data(&(eg__part){.map = all}, &file));
     }
-    free(header.s);
+    eg__buffer_free(&header);
     eg_tensors_free(all);
     return st;
 }
@@ -87,7 +86,7 @@ static eg_status check_header(const eg__source *s)
     int64_t length = 0, sum = 0;
     eg_status st = eg__safetensors_length(s, &length);
     int64_t size = EG__SAFETENSORS_LENGTH + length;
-    char *header = st ? NULL : eg__malloc((size_t)size);
+    char *header = st ? NULL : eg__counted_alloc((size_t)size);
     if (!header) {
         return st ? st : eg__no_memory(s->op, size);
     }
@@ -101,7 +100,7 @@ static eg_status check_header(const eg__source *s)
                             "the header does not match its checksum: it is damaged, or the file is "
                             "none with checksums");
     }
-    free(header);
+    eg__counted_free(header);
     return st;
 }
 

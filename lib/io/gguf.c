@@ -164,8 +164,8 @@ static eg_status read_header(reader *r, eg_tensors *map)
         st = read_entry(&c, r, map);
     }
     st = st ? st : place_all(&c, r, map);
-    free(c.name.s);
-    free(c.text.s);
+    eg__buffer_free(&c.name);
+    eg__buffer_free(&c.text);
     return st;
 }
 

@@ -1,5 +1,4 @@
 /* gguf_save.c - writing GGUF of version 3: all texts as strings, each tensor as the type that has its values. */
-#include <stdlib.h>
 
 #include <egret/ops.h>
 
@@ -140,6 +139,6 @@ eg_status eg__gguf_save(const char *op, const eg_tensors *map, const char *path,
         st = eg__target_write(&file, b.s, b.n);
         st = eg__target_close(&file, st ? st : write_tensors(&file, map));
     }
-    free(b.s);
+    eg__buffer_free(&b);
     return st;
 }

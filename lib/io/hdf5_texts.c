@@ -4,7 +4,6 @@
 #include "lib/core/counted.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "lib/io/buffer.h"
 
@@ -156,7 +155,7 @@ static eg_status read_attribute(eg__hdf5_texts *t, attribute *a)
     }
     snprintf(key, sizeof key, "%s%s%s", t->h->name, *t->h->name ? "@" : "", a->name);
     st = st ? st : eg_tensors_set_text(t->map, key, b.s);
-    free(b.s);
+    eg__buffer_free(&b);
     return st;
 }
 

@@ -1,5 +1,4 @@
 /* json_write.c - trees as JSON. */
-#include <stdlib.h>
 
 #include "lib/io/buffer.h"
 #include "lib/io/file.h"
@@ -90,7 +89,7 @@ eg_tensor *eg_json_encode_with(const eg_json *j, const eg_json_options *options)
     if (t) {
         memcpy(eg__ptr(t), b.s, b.n);
     }
-    free(b.s);
+    eg__buffer_free(&b);
     return t;
 }
 
@@ -102,6 +101,6 @@ eg_status eg_json_save_with(const eg_json *j, const char *path, const eg_json_op
     eg__put_word(&b, "\n");
     st = st || !b.full ? st : eg__no_memory(op, b.n);
     st = st ? st : eg__file_write(op, path, b.s, b.n);
-    free(b.s);
+    eg__buffer_free(&b);
     return st;
 }

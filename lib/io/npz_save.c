@@ -223,6 +223,6 @@ eg_status eg__npz_save(const char *op, const eg_tensors *map, const char *path, 
         st = eg__target_close(&file, write_all(&file, map, m, &b));
     }
     free(m);
-    free(b.s);
+    eg__buffer_free(&b);
     return st;
 }

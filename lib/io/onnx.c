@@ -309,7 +309,7 @@ static eg__backing *find_beside(reader *r, const eg__wire *name)
     }
     const char *slash = strrchr(s->name, '/');
     const size_t folder = slash ? (size_t)(slash - s->name) + 1 : 0;
-    char *path = eg__malloc(folder + n + 1), *copy = eg__malloc(n + 1);
+    char *path = eg__counted_alloc(folder + n + 1), *copy = eg__counted_alloc(n + 1);
     eg__backing *b = NULL;
     if (!path || !copy || (r->nfiles == r->cfiles && !eg__counted_grow(&r->files, &r->cfiles, sizeof *r->files))) {
         eg__no_memory(s->op, (int64_t)(folder + n));
@@ -321,9 +321,9 @@ static eg__backing *find_beside(reader *r, const eg__wire *name)
         b = s->data ? bad(r, name, "data of a file beside a model in memory"),
         NULL        : eg__backing_open(s->op, path, r->backing->copy);
     }
-    free(path);
+    eg__counted_free(path);
     if (!b) {
-        free(copy);
+        eg__counted_free(copy);
         return NULL;
     }
     r->files[r->nfiles++] = (beside){copy, b};
@@ -409,7 +409,7 @@ static void close_all(void *user)
     reader *r = user;
     for (uint32_t i = 0; i < r->nfiles; i++) {
         eg__backing_release(r->files[i].backing);
-        free(r->files[i].name);
+        eg__counted_free(r->files[i].name);
     }
     eg__counted_free(r->files);
     eg__counted_free(r->entries);

@@ -42,7 +42,7 @@ static void close_all(void *user)
     reader *r = user;
     for (uint32_t i = 0; i < r->count; i++) {
         eg_tensors_free(r->shards[i].map);
-        free(r->shards[i].name);
+        eg__counted_free(r->shards[i].name);
     }
     eg__counted_free(r->shards);
     eg__counted_free(r->places);
@@ -50,12 +50,12 @@ static void close_all(void *user)
     free(r);
 }
 
-/* The path of a file beside the index, to be freed. */
+/* The path of a file beside the index, counted memory. */
 static char *beside(const char *index, const char *name)
 {
     const char *slash = strrchr(index, '/');
     const size_t folder = slash ? (size_t)(slash - index) + 1 : 0, n = strlen(name) + 1;
-    char *path = eg__malloc(folder + n);
+    char *path = eg__counted_alloc(folder + n);
     if (path) {
         memcpy(path, index, folder);
         memcpy(path + folder, name, n);
@@ -83,15 +83,15 @@ static eg_status find_shard(reader *r, const eg__json *j, uint32_t *which)
     }
     char *path = beside(s->name, name), *copy = beside("", name);
     if (!path || !copy || (r->count == r->capacity && !eg__counted_grow(&r->shards, &r->capacity, sizeof *r->shards))) {
-        free(path);
-        free(copy);
+        eg__counted_free(path);
+        eg__counted_free(copy);
         return eg__no_memory(s->op, (int64_t)strlen(s->name));
     }
     eg__backing *b = eg__backing_open(s->op, path, r->backing->copy);
-    free(path);
+    eg__counted_free(path);
     eg_tensors *map = b ? eg__format_open(b, "safetensors") : NULL;
     if (!map) {
-        free(copy);
+        eg__counted_free(copy);
         return eg__why();
     }
     r->shards[r->count++] = (shard){copy, map};
@@ -271,7 +271,7 @@ static eg_status write_index(const char *op, const eg_tensors *map, const char *
     char *index = path_of(path, 0, 0);
     st = st ? st : index ? eg__file_write(op, index, t.s, t.n) : eg__no_memory(op, (int64_t)strlen(path));
     free(index);
-    free(t.s);
+    eg__buffer_free(&t);
     return st;
 }
 

@@ -1,8 +1,6 @@
 /* safetensors_save.c - writing safetensors: wide elements first, so that all data are aligned. */
 #include "lib/io/safetensors.h"
 
-#include <stdlib.h>
-
 #include "lib/io/element.h"
 #include "lib/io/lazy.h"
 
@@ -113,7 +111,7 @@ eg_status eg__safetensors_write(const char *op, const eg__part *part, const char
         st = eg__target_write(&file, t.s, t.n);
         st = eg__target_close(&file, st ? st : eg__safetensors_data(part, &file));
     }
-    free(t.s);
+    eg__buffer_free(&t);
     return st;
 }
 

@@ -5,6 +5,7 @@
 
 #include <egret/ops.h>
 
+#include "lib/core/counted.h"
 #include "lib/core/tensor.h"
 #include "lib/io/element.h"
 #include "lib/io/file.h"
@@ -172,7 +173,7 @@ static void close_all(void *user)
 {
     reader *r = user;
     eg_tensors_free(r->packed);
-    free(r->place);
+    eg__counted_free(r->place);
     free(r);
 }
 
@@ -226,7 +227,7 @@ static eg_status find(const reader *r, const char *name, const char *text, place
 
 static eg_status promise(reader *r, eg_tensors *map, const char *name, const place *p)
 {
-    if (r->count == r->capacity && !eg__grow(&r->place, &r->capacity, sizeof *r->place)) {
+    if (r->count == r->capacity && !eg__counted_grow(&r->place, &r->capacity, sizeof *r->place)) {
         return eg__no_memory(r->op, (int64_t)sizeof *r->place);
     }
     r->place[r->count] = *p;

@@ -1,8 +1,7 @@
 /* sstable.c - reading sorted-string tables. */
 #include "lib/io/sstable.h"
 
-#include <stdlib.h>
-
+#include "lib/core/counted.h"
 #include "lib/io/crc32c.h"
 #include "lib/io/wire.h"
 
@@ -45,13 +44,13 @@ static eg_status unpack(const eg__source *s, int64_t place, char **bytes, int64_
         return eg__source_bad(s, place, "a block that Snappy cannot have packed");
     }
     st = eg__source_unpacks(s, place, "a block becomes", (int64_t)n);
-    char *to = st ? NULL : eg__malloc(n + 1);
+    char *to = st ? NULL : eg__counted_alloc(n + 1);
     if (!to) {
         return st ? st : eg__no_memory(s->op, (int64_t)n);
     }
     st = lib.snappy_uncompress(*bytes, (size_t)*size, to, &n) ? eg__source_bad(s, place, "a packed block is damaged")
                                                               : EG_OK;
-    free(*bytes);
+    eg__counted_free(*bytes);
     *bytes = to;
     *size = (int64_t)n;
     return st;
@@ -65,9 +64,9 @@ static eg_status unpack(const eg__source *s, int64_t place, char **bytes, int64_
 /* The block at a place of the file instead of what b had. */
 static eg_status load(eg__sstable_block *b, const eg__source *s, int64_t place, int64_t size)
 {
-    free(b->bytes);
+    eg__counted_free(b->bytes);
     b->at = b->end = 0;
-    b->bytes = eg__malloc((size_t)size + TRAILER);
+    b->bytes = eg__counted_alloc((size_t)size + TRAILER);
     if (!b->bytes) {
         return eg__no_memory(s->op, size + TRAILER);
     }
@@ -119,7 +118,7 @@ static eg_status read_entry(eg__sstable_block *b, const eg__source *s)
         return eg__source_bad(s, b->place, "keys are not in their order");
     }
     while (b->ckey < shared + n) {
-        if (!eg__grow(&b->key, &b->ckey, 1)) {
+        if (!eg__counted_grow(&b->key, &b->ckey, 1)) {
             return eg__no_memory(s->op, (int64_t)(shared + n));
         }
     }
@@ -173,16 +172,16 @@ eg_status eg__sstable_open(eg__sstable *t, const eg__source *s)
 
 void eg__sstable_close(eg__sstable *t)
 {
-    free(t->index.bytes);
-    free(t->index.key);
-    free(t->data.bytes);
-    free(t->data.key);
+    eg__counted_free(t->index.bytes);
+    eg__counted_free(t->index.key);
+    eg__counted_free(t->data.bytes);
+    eg__counted_free(t->data.key);
     *t = (eg__sstable){.source = NULL};
 }
 
 void eg__sstable_rewind(eg__sstable *t)
 {
-    free(t->data.bytes);
+    eg__counted_free(t->data.bytes);
     t->data.bytes = NULL;
     t->data.any = t->index.any = t->there = false;
     t->index.at = t->behind = 0;

@@ -1,5 +1,4 @@
 /* sstable_make.c - writing sorted-string tables, unpacked. */
-#include <stdlib.h>
 
 #include "lib/io/crc32c.h"
 #include "lib/io/sstable.h"
@@ -55,7 +54,7 @@ static void end_block(eg__sstable_maker *m)
     m->all.full = m->all.full || handle.full || m->key.full;
     m->block.n = m->restarts.n = 0;
     m->count = 0;
-    free(handle.s);
+    eg__buffer_free(&handle);
 }
 
 void eg__sstable_add(eg__sstable_maker *m, const void *key, size_t nkey, const void *value, size_t nvalue)
@@ -92,17 +91,17 @@ bool eg__sstable_end(eg__sstable_maker *m)
     eg__put(&handles, EG__SSTABLE_MAGIC, 8);
     eg__put(&m->all, handles.s, handles.n);
     m->all.full = m->all.full || handles.full;
-    free(handles.s);
+    eg__buffer_free(&handles);
     return !m->all.full;
 }
 
 void eg__sstable_free(eg__sstable_maker *m)
 {
-    free(m->all.s);
-    free(m->index.s);
-    free(m->places.s);
-    free(m->block.s);
-    free(m->restarts.s);
-    free(m->key.s);
+    eg__buffer_free(&m->all);
+    eg__buffer_free(&m->index);
+    eg__buffer_free(&m->places);
+    eg__buffer_free(&m->block);
+    eg__buffer_free(&m->restarts);
+    eg__buffer_free(&m->key);
     *m = (eg__sstable_maker){0};
 }

@@ -7,6 +7,7 @@
 
 #include <egret/io.h>
 
+#include "lib/core/counted.h"
 #include "lib/core/live.h"
 #include "lib/core/tensor.h"
 #include "lib/io/element.h"
@@ -70,7 +71,7 @@ static int64_t find(const names *t, uint64_t seed, const char *name)
 static bool grow_index(names *t, uint64_t seed)
 {
     uint32_t *index = t->index;
-    if (!eg__grow(&index, &t->cindex, sizeof *index)) {
+    if (!eg__counted_grow(&index, &t->cindex, sizeof *index)) {
         return false;
     }
     t->index = index;
@@ -84,13 +85,13 @@ static bool grow_index(names *t, uint64_t seed)
 /* A place for a new name, its value still NULL; -1: out of memory, nothing changed. */
 static int64_t add(names *t, uint64_t seed, const char *name)
 {
-    if ((t->count == t->cname && !eg__grow(&t->name, &t->cname, sizeof *t->name)) ||
-        (t->count == t->cvalue && !eg__grow(&t->value, &t->cvalue, sizeof *t->value)) ||
+    if ((t->count == t->cname && !eg__counted_grow(&t->name, &t->cname, sizeof *t->name)) ||
+        (t->count == t->cvalue && !eg__counted_grow(&t->value, &t->cvalue, sizeof *t->value)) ||
         (2 * (t->count + 1) > t->cindex && !grow_index(t, seed))) {
         return -1;
     }
     size_t bytes = strlen(name) + 1;
-    char *copy = eg__malloc(bytes);
+    char *copy = eg__counted_alloc(bytes);
     if (!copy) {
         return -1;
     }
@@ -104,14 +105,14 @@ static int64_t add(names *t, uint64_t seed, const char *name)
 static void free_names(names *t, void (*free_value)(void *))
 {
     for (uint32_t i = 0; i < t->count; i++) {
-        free(t->name[i]);
+        eg__counted_free(t->name[i]);
         if (t->value[i]) {
             free_value(t->value[i]);
         }
     }
-    free(t->name);
-    free(t->value);
-    free(t->index);
+    eg__counted_free(t->name);
+    eg__counted_free(t->value);
+    eg__counted_free(t->index);
 }
 
 /* ---- the map --------------------------------------------------------------------------------- */
@@ -139,11 +140,11 @@ void eg_tensors_free(eg_tensors *map)
 {
     if (eg__handle_ends(map, "eg_tensors_free")) {
         free_names(&map->tensors, release);
-        free_names(&map->texts, free);
+        free_names(&map->texts, eg__counted_free);
         if (map->lazy) {
             map->lazy->close(map->reader);
         }
-        free(map->promises);
+        eg__counted_free(map->promises);
         pthread_mutex_destroy(&map->lock);
         free(map);
     }
@@ -207,7 +208,8 @@ eg_status eg__lazy_promise(eg_tensors *map, const char *name, const eg_tensor_ab
     if (find(&map->tensors, map->seed, name) >= 0) {
         return EG_EINDEX;
     }
-    if ((map->npromises == map->cpromises && !eg__grow(&map->promises, &map->cpromises, sizeof *map->promises)) ||
+    if ((map->npromises == map->cpromises &&
+         !eg__counted_grow(&map->promises, &map->cpromises, sizeof *map->promises)) ||
         add(&map->tensors, map->seed, name) < 0) {
         return eg__no_memory("eg_tensors_open", (int64_t)sizeof *map->promises);
     }
@@ -356,12 +358,12 @@ eg_status eg_tensors_set_text(eg_tensors *map, const char *key, const char *text
         return st ? st : eg__null_argument(op, "text");
     }
     size_t bytes = strlen(text) + 1;
-    char *copy = eg__malloc(bytes);
+    char *copy = eg__counted_alloc(bytes);
     if (!copy) {
         return eg__no_memory(op, (int64_t)bytes);
     }
     memcpy(copy, text, bytes);
-    return set(map, &map->texts, key, copy, free, op);
+    return set(map, &map->texts, key, copy, eg__counted_free, op);
 }
 
 static const char left_out[] = "left out: ";

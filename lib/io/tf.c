@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "lib/core/counted.h"
+
 /* ---- types --------------------------------------------------------------------------------------- */
 
 static const struct type {
@@ -121,7 +123,7 @@ static int64_t elements(const eg_shape *shape)
 /* Adds a TensorSliceProto. */
 static eg_status add_slice(const eg__source *s, int64_t place, eg__tf_slices *all, eg__wire w, const eg_shape *full)
 {
-    if (all->count == all->capacity && !eg__grow(&all->slice, &all->capacity, sizeof *all->slice)) {
+    if (all->count == all->capacity && !eg__counted_grow(&all->slice, &all->capacity, sizeof *all->slice)) {
         return eg__no_memory(s->op, (int64_t)sizeof *all->slice);
     }
     eg__tf_slice *slice = &all->slice[all->count];
@@ -258,7 +260,7 @@ eg_tensor *eg__tf_join(const eg__source *s, const eg_tensor_about *about, const 
                        eg_tensor *(*read)(void *user, uint32_t i), void *user)
 {
     eg_tensor *full = eg__empty_on(0, about->shape, about->dtype);
-    uint8_t *seen = full ? eg__malloc((size_t)full->n + 1) : NULL;
+    uint8_t *seen = full ? eg__counted_alloc((size_t)full->n + 1) : NULL;
     if (!seen) {
         return full ? eg__no_memory(s->op, full->n), NULL : NULL;
     }
@@ -276,6 +278,6 @@ eg_tensor *eg__tf_join(const eg__source *s, const eg_tensor_about *about, const 
             eg_scope_pop(scope, NULL);
         }
     }
-    free(seen);
+    eg__counted_free(seen);
     return good ? full : NULL;
 }

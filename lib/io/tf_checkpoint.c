@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "lib/core/counted.h"
+
 #include "lib/io/crc32c.h"
 
 static const char INDEX[] = ".index";
@@ -106,11 +108,11 @@ static void close_all(void *user)
     for (uint32_t i = 0; i < r->nshards; i++) {
         eg__backing_release(r->shards[i]);
     }
-    free(r->shards);
-    free(r->pieces);
-    free(r->wholes);
-    free(r->slices.slice);
-    free(r->slice_piece);
+    eg__counted_free(r->shards);
+    eg__counted_free(r->pieces);
+    eg__counted_free(r->wholes);
+    eg__counted_free(r->slices.slice);
+    eg__counted_free(r->slice_piece);
     eg__backing_release(r->backing);
     free(r);
 }

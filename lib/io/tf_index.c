@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "lib/core/counted.h"
+
 enum { MOST_SHARDS = 99999, VERSION = 1 };
 
 /* Fields of an entry. */
@@ -108,7 +110,7 @@ static eg_status add_piece(opening *o, const char *name, const entry *e, const e
     if (size != (uint64_t)about->bytes || size > there || e->offset > there - size) {
         return bad(o, name, "has other bytes than its shape needs, or not in its file");
     }
-    if (r->npieces == r->cpieces && !eg__grow(&r->pieces, &r->cpieces, sizeof *r->pieces)) {
+    if (r->npieces == r->cpieces && !eg__counted_grow(&r->pieces, &r->cpieces, sizeof *r->pieces)) {
         return eg__no_memory(o->table.source->op, (int64_t)sizeof *r->pieces);
     }
     r->pieces[r->npieces++] = (eg__tf_piece){.element = e->kind.element,
@@ -131,7 +133,7 @@ static eg_status add_slice_piece(opening *o)
     if (e.kind.element == EG__ELEMENTS || e.kind.too_many) {
         return EG_OK;
     }
-    if (o->nkeys == o->ckeys && !eg__grow(&o->slice_keys, &o->ckeys, sizeof *o->slice_keys)) {
+    if (o->nkeys == o->ckeys && !eg__counted_grow(&o->slice_keys, &o->ckeys, sizeof *o->slice_keys)) {
         return eg__no_memory(o->table.source->op, (int64_t)sizeof *o->slice_keys);
     }
     eg_status st = e.bad || e.slices ? bad(o, "a slice", "is none") : EG_OK;
@@ -191,14 +193,14 @@ static eg_status add_whole(opening *o, const char *name, const entry *e)
     const eg__wire w = eg__wire_of(o->table.data.value, (size_t)o->table.data.nvalue);
     eg_status st = eg__tf_read_slices(s, o->table.data.place, name, &r->slices, w, SLICES, &e->kind.shape);
     while (!st && r->cslice_piece < r->slices.count) {
-        if (!eg__grow(&r->slice_piece, &r->cslice_piece, sizeof *r->slice_piece)) {
+        if (!eg__counted_grow(&r->slice_piece, &r->cslice_piece, sizeof *r->slice_piece)) {
             return eg__no_memory(s->op, (int64_t)sizeof *r->slice_piece);
         }
     }
     for (uint32_t i = first; !st && i < r->slices.count; i++) {
         st = find_slice(o, name, &e->kind, i);
     }
-    if (!st && r->nwholes == r->cwholes && !eg__grow(&r->wholes, &r->cwholes, sizeof *r->wholes)) {
+    if (!st && r->nwholes == r->cwholes && !eg__counted_grow(&r->wholes, &r->cwholes, sizeof *r->wholes)) {
         st = eg__no_memory(s->op, (int64_t)sizeof *r->wholes);
     }
     if (!st) {
@@ -235,7 +237,7 @@ static eg_status read_header(opening *o)
         return eg__source_bad(s, o->table.data.place, big ? "elements are big-endian" : "it is of a later version");
     }
     const size_t bytes = (size_t)shards * sizeof(eg__backing *);
-    o->r->shards = eg__malloc(bytes);
+    o->r->shards = eg__counted_alloc(bytes);
     if (!o->r->shards) {
         return eg__no_memory(s->op, (int64_t)bytes);
     }
@@ -279,7 +281,7 @@ static eg_status read_entries(opening *o)
         }
         st = st ? st : eg__sstable_next(&o->table);
     }
-    free(name.s);
+    eg__buffer_free(&name);
     return st;
 }
 
@@ -295,7 +297,7 @@ static eg_status check_places(const eg__tf_index *r)
 {
     const eg__source *s = &r->backing->source;
     uint32_t n = 0;
-    const eg__tf_piece **order = eg__malloc((r->npieces + 1) * sizeof *order);
+    const eg__tf_piece **order = eg__counted_alloc((r->npieces + 1) * sizeof *order);
     if (!order) {
         return eg__no_memory(s->op, (int64_t)(r->npieces * sizeof *order));
     }
@@ -310,7 +312,7 @@ static eg_status check_places(const eg__tf_index *r)
             st = eg__source_bad(&r->shards[order[i]->shard]->source, order[i]->at, "two tensors share bytes");
         }
     }
-    free(order);
+    eg__counted_free(order);
     return st;
 }
 
@@ -322,8 +324,8 @@ eg_status eg__tf_read_index(eg__tf_index *r, eg_tensors *map)
     st = st ? st : read_entries(&o);
     st = st ? st : check_places(r);
     eg__sstable_close(&o.table);
-    free(o.keys.s);
-    free(o.key.s);
-    free(o.slice_keys);
+    eg__buffer_free(&o.keys);
+    eg__buffer_free(&o.key);
+    eg__counted_free(o.slice_keys);
     return st;
 }

@@ -39,7 +39,7 @@ static void put_shape(eg__buffer *b, const eg_shape *shape)
         eg__buffer dim = {0};
         put_field(&dim, 1, (uint64_t)shape->dim[d]);
         put_message(b, 2, &dim);
-        free(dim.s);
+        eg__buffer_free(&dim);
     }
 }
 
@@ -146,8 +146,8 @@ eg_status eg__tf_save(const char *op, const eg_tensors *map, const char *path, c
     char *data = eg__tf_data_path(path, 0, 1), *index = eg__tf_index_path(path);
     eg_status st = data && index ? write_both(&s, op, data, index) : eg__no_memory(op, (int64_t)strlen(path));
     eg__sstable_free(&s.index);
-    free(s.entry.s);
-    free(s.part.s);
+    eg__buffer_free(&s.entry);
+    eg__buffer_free(&s.part);
     free(data);
     free(index);
     return st;

@@ -2,6 +2,7 @@
  * (saved_tensor_slice.proto). */
 #include <stdlib.h>
 
+#include "lib/core/counted.h"
 #include "lib/io/tf.h"
 
 /* A tensor; its slices are those from `first` on. */
@@ -55,7 +56,8 @@ static eg_status add_tensor(reader *r, eg__wire message)
     const uint32_t at = r->names.n;
     eg__put(&r->names, name.at, n);
     eg__put(&r->names, "", 1);
-    if (r->names.full || (r->count == r->capacity && !eg__grow(&r->tensors, &r->capacity, sizeof *r->tensors))) {
+    if (r->names.full ||
+        (r->count == r->capacity && !eg__counted_grow(&r->tensors, &r->capacity, sizeof *r->tensors))) {
         return eg__no_memory(s->op, (int64_t)n);
     }
     eg_status st = EG_OK;
@@ -106,7 +108,7 @@ static eg_status read_contents(reader *r)
 static eg_status promise_all(reader *r)
 {
     const eg__source *s = &r->backing->source;
-    eg__tf_named *order = eg__malloc((r->count + 1) * sizeof *order);
+    eg__tf_named *order = eg__counted_alloc((r->count + 1) * sizeof *order);
     if (!order) {
         return eg__no_memory(s->op, (int64_t)(r->count * sizeof *order));
     }
@@ -124,7 +126,7 @@ static eg_status promise_all(reader *r)
             st = eg__source_bad(s, 0, "two tensors are named \"%.80s\"", order[k].name);
         }
     }
-    free(order);
+    eg__counted_free(order);
     return st;
 }
 
@@ -227,7 +229,7 @@ static eg_tensor *parse_slice(const reader *r, const tensor *t, const eg_shape *
     if (about.bytes / size > (int64_t)eg__wire_size(&data)) { /* none has less than a byte */
         return wrong(r, t, "has fewer elements than its shape");
     }
-    uint8_t *raw = eg__malloc((size_t)about.bytes + 1);
+    uint8_t *raw = eg__counted_alloc((size_t)about.bytes + 1);
     if (!raw) {
         return eg__no_memory(op, about.bytes), NULL;
     }
@@ -236,7 +238,7 @@ static eg_tensor *parse_slice(const reader *r, const tensor *t, const eg_shape *
     if (!to.bad && to.at == to.end && !eg__source_memory(&memory, op, raw, (size_t)about.bytes)) {
         made = eg__element_read(&memory, 0, t->element, shape);
     }
-    free(raw);
+    eg__counted_free(raw);
     return made;
 }
 
@@ -301,10 +303,10 @@ static void close_all(void *user)
 {
     reader *r = user;
     eg__sstable_close(&r->table);
-    free(r->names.s);
-    free(r->key.s);
-    free(r->tensors);
-    free(r->slices.slice);
+    eg__buffer_free(&r->names);
+    eg__buffer_free(&r->key);
+    eg__counted_free(r->tensors);
+    eg__counted_free(r->slices.slice);
     eg__backing_release(r->backing);
     free(r);
 }

@@ -1,7 +1,6 @@
 /* torch_names.c - the names that tensors have in dicts and lists of a pickle, one inside the other, and plain values as
  * texts. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "lib/io/buffer.h"
 #include "lib/io/torch.h"
@@ -83,7 +82,7 @@ static eg_status name_text(walk *w, const eg__pickle_value *v, int depth)
         st = b.full ? eg__no_memory(w->p->source->op, bytes)
                     : eg_tensors_set_text(w->map, depth ? w->name : "value", b.s);
     }
-    free(b.s);
+    eg__buffer_free(&b);
     return st;
 }
 
@@ -120,7 +119,7 @@ static eg_status lengthen(walk *w, const eg__pickle_value *key, uint32_t number,
         w->length += b.n;
         w->name[w->length] = 0;
     }
-    free(b.s);
+    eg__buffer_free(&b);
     return st;
 }
 

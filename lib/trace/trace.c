@@ -209,6 +209,6 @@ eg_status eg__trace_write(const eg__trace *t, eg__target *file)
     }
     eg__put_word(&b, "\n]}\n");
     st = st ? st : flush(file, &b, 0);
-    free(b.s);
+    eg__buffer_free(&b);
     return st;
 }

@@ -133,7 +133,7 @@ eg_status eg_journal_row_with(eg_journal *journal, const eg_field *fields, int c
     }
     eg__put_word(&b, "}\n");
     eg_status st = b.full ? eg__no_memory(op, b.n) : eg__appender_write(&journal->file, op, b.s, b.n);
-    free(b.s);
+    eg__buffer_free(&b);
     return st;
 }
 
