@@ -398,7 +398,7 @@ static eg_status write_profile(const eg_run *run)
 static void say_speed(eg_run *run)
 {
     const char *unit = run->options.unit ? run->options.unit : run->data ? "samples" : "steps";
-    const bool batches = run->options.unit || run->data;
+    const bool batches = strcmp(unit, "steps") != 0;
     const double speed = eg_run_speed(run) * (batches ? (double)(run->settings.batch * run->ranks) : 1);
     if (*unit && speed > 0) {
         eg_run_say(run, "training: %.*f %s per second", speed < 10 ? 2 : speed < 100 ? 1 : 0, speed, unit);

@@ -11,7 +11,8 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../common"))
-from checking import check, finish, is_png, kill, logged, needs, runner, served, skip, stopped_and_resumed  # noqa: E402
+from checking import (check, finish, is_png, kill, logged, needs, output_of, runner, served, skip,  # noqa: E402
+                      stopped_and_resumed)
 
 program = sys.argv[1]
 run = runner(program)
@@ -21,8 +22,9 @@ SMALL = ["--smoke", "--threads", "1"]
 def killed_and_resumed(at, whole):
     words = [*SMALL, "--save-every", "20"]
     kill(45, program, *words, out=at)
-    said = run(*words, "--resume", "--out", at)
+    said = output_of(program, *words, "--resume", "--out", at)
     check("it goes on", "going on behind step" in said, said)
+    check("the speed counts steps, as batches have no fixed size", " steps per second" in said, said)
     for field in ("loss", "valid loss", "valid bleu", "test bleu"):
         check(f"gone on with, {field} is the same to the last bit", logged(at, field) == logged(whole, field))
     stopped_and_resumed(30, program, *SMALL, out=at + "/stopped")

@@ -344,7 +344,7 @@ int main(int argc, char **argv)
         EG_FLAG_TEXT("bleu-source", &o.evaluate, NULL, "FILE", "only its BLEU"),
         EG_FLAG_TEXT("bleu-ref", &o.reference, NULL, "FILE", "by the lines of this one"),
     };
-    return eg_run_main(argc, argv, work, &o, .name = "transformer", .unit = "sentences",
+    return eg_run_main(argc, argv, work, &o, .name = "transformer", .unit = "steps",
                        .about = "Learns to translate by attention alone. `transformer get-data` fetches Multi30k, "
                                 "captions in English and German, into --data (egret-data/multi30k).",
                        .flags = flags, .flag_count = EG_FLAG_COUNT(flags), .without = "batch", .settle = settle,

@@ -92,8 +92,8 @@ typedef struct eg_run_options {
     eg_comm *comm;   /* ranks of the caller's, which outlive the run; NULL: all processes that mpirun has started */
     const eg_flag_alias *aliases; /* other programs' flags (run/flags.h) */
     int alias_count;
-    /* Unit of the items in a batch, "images", for the speed printed at the end. NULL: "samples", or "steps" for a run
-     * without a dataset; "": no speed is printed. */
+    /* Unit of the items in a batch, "images", for the speed printed at the end; "steps" where batches have no fixed
+     * size. NULL: "samples", or "steps" for a run without a dataset; "": no speed is printed. */
     const char *unit;
 } eg_run_options;
 

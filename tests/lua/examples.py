@@ -32,8 +32,8 @@ def killed_and_resumed(at, whole):
 
 def speed_is_printed(said):
     """Once, in the unit of the program in C; where batches are of no fixed size, in steps."""
-    c = open(script[:-len(".lua")] + ".c").read() if name not in ("style", "transformer") else ""
-    unit = (re.findall(r'\.unit = "(.+?)"', c) or ["steps"])[0]
+    with open(script[:-len(".lua")] + ".c", encoding="utf8") as file:
+        unit = (re.findall(r'\.unit = "(.+?)"', file.read()) or ["steps"])[0]
     lines = SPEED.findall(said)
     check("the speed of training is printed", len(lines) == 1 and lines[0].endswith(f" {unit} per second\n"), said)
 
