@@ -146,8 +146,9 @@ eg_status judge_curves(eg_run *run)
     static const char *const names[] = {"consistency", "pose", "separation", "silhouette", "variance", "orientation"};
     EG_SCOPE {
         eg_draw_series all[6];
+        const double smooth = eg_run_step(run) < 200 ? 0 : 0.95;
         for (int i = 0; i < 6; i++) {
-            all[i] = (eg_draw_series){names[i], NULL, eg_run_curve(run, names[i]), 0.95};
+            all[i] = (eg_draw_series){names[i], NULL, eg_run_curve(run, names[i]), smooth};
         }
         eg_tensor *plot =
             eg_run_status(run) ? NULL : eg_draw_plot(all, 6, .title = "Losses", .x_label = "step", .log_y = true);
