@@ -28,8 +28,67 @@ EGT(box_overlaps_of_halves_do_not_overflow)
     EGT_EQ(eg_item(eg_box_iou(box(0.004, EG_F16), box(0.004, EG_F16))), 1);
 }
 
+static eg_tensor *sides(eg_dtype t, double width, double height)
+{
+    return eg_from_values(EG_SHAPE(1, 4), t, (double[]){0, 0, width, height});
+}
+
+EGT(box_overlaps_of_f32_and_bf16_hold_at_both_ends_of_the_range)
+{
+    static const eg_dtype types[] = {EG_F32, EG_BF16};
+    static const double sizes[] = {1, 0x1p66, 0x1p-100};
+    for (int i = 0; i < 6; i++) {
+        const eg_dtype t = types[i % 2];
+        const double s = sizes[i / 2];
+        EGT_NEAR(eg_item(eg_box_iou(sides(t, s, s), sides(t, s, s / 2))), 0.5, 0);
+        EGT_NEAR(eg_item(eg_box_giou(sides(t, s, s), sides(t, s, s / 2))), 0.5, 0);
+    }
+    EGT_EQ(eg_item(eg_box_area(sides(EG_F32, 0x1p-100, 0x1p100))), 1);
+    eg_tensor *all = eg_expand(sides(EG_F32, 0x1p100, 0x1p-100), EG_SHAPE(3, 4));
+    EGT_EQ(eg_get(eg_box_area(all), 2), 1);
+}
+
+EGT(local_response_norm_of_f32_holds_where_squares_do_not)
+{
+    static const double scales[] = {1e25, 1e-25};
+    for (int i = 0; i < 2; i++) {
+        eg_tensor *x = eg_from_values(EG_SHAPE(1, 2, 1), EG_F32, (double[]){scales[i], 2 * scales[i]});
+        eg_tape tape = eg_tape_open();
+        eg_tape_watch(tape, x);
+        eg_tensor *y = eg_local_response_norm(x, .k = EG_ZERO, .beta = 0.5, .alpha = 1);
+        EGT_NEAR(eg_get(y, 0), 1, 1e-6); /* x / sqrt((x^2 + (2 x)^2) / 5) */
+        EGT_NEAR(eg_get(y, 1), 2, 1e-6);
+        eg_tensor *dx = NULL;
+        EGT_OK(eg_tape_gradients(tape, eg_sum(y), &x, 1, &dx));
+        EGT_CHECK(isfinite(eg_get(dx, 0)) && isfinite(eg_get(dx, 1)));
+    }
+}
+
+EGT(sums_of_f32_and_bf16_may_pass_the_range_on_the_way)
+{
+    static const eg_dtype types[] = {EG_F32, EG_BF16};
+    for (int i = 0; i < 2; i++) {
+        eg_tensor *row = eg_full(EG_SHAPE(600), 0x1.8p127, types[i]);
+        EGT_EQ(eg_item(eg_mean(row)), 0x1.8p127);
+        eg_tensor *both[] = {row, eg_neg(row)}, *rows = eg_stack(both, 2, 0), *columns = eg_stack(both, 2, 1);
+        EGT_EQ(eg_item(eg_sum(rows)), 0);
+        EGT_EQ(eg_get(eg_mean(rows, .axes = EG_AXES(1)), 1), -0x1.8p127);
+        EGT_EQ(eg_get(eg_mean(rows, .axes = EG_AXES(0)), 599), 0);
+        EGT_EQ(eg_get(eg_mean(columns, .axes = EG_AXES(0)), 1), -0x1.8p127);
+        EGT_EQ(eg_item(eg_mean(eg_full(EG_SHAPE(70000, 3), 0x1.8p127, types[i]))), 0x1.8p127);
+        EGT_EQ(eg_item(eg_sum(row)), INFINITY);
+        EGT_CHECK(isnan(eg_item(eg_sum(eg_full(EG_SHAPE(9), NAN, types[i])))));
+    }
+    eg_tensor *pair = list(EG_F32, 2, (double[]){INFINITY, -3});
+    EGT_EQ(eg_item(eg_mean(pair)), INFINITY);
+}
+
 EGT(lerp_reaches_both_ends)
 {
+    EGT_EQ(eg_item(eg_lerp(of(EG_F32, -3e38), of(EG_F32, 3e38), of(EG_F32, 0.5))), 0);
+    EGT_NEAR(eg_item(eg_lerp(of(EG_F32, -0x1p127), of(EG_F32, 0x1p127), of(EG_F32, 0.75))), 0x1p126, 0);
+    EGT_EQ(eg_item(eg_lerp(of(EG_F64, -0x1p1023), of(EG_F64, 0x1p1023), of(EG_F64, 0.25))), -0x1p1022);
+    EGT_EQ(eg_item(eg_lerp(of(EG_BF16, -0x1p127), of(EG_BF16, 0x1p127), of(EG_BF16, 0))), -0x1p127);
     EGT_EQ(eg_item(eg_lerp(of(EG_F16, -60000), of(EG_F16, 60000), of(EG_F16, 0.5))), 0);
     EGT_EQ(eg_item(eg_lerp(of(EG_F32, 1e8), of(EG_F32, 1), of(EG_F32, 1))), 1);
     EGT_EQ(eg_item(eg_lerp(of(EG_F32, 1e8), of(EG_F32, 1), of(EG_F32, 0))), 1e8);

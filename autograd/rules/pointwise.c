@@ -209,6 +209,16 @@ static void widen_pair(eg__walk *w)
 #include "lib/ops/binary.def"
 #undef EG_BINARY
 
+eg_status eg__grad_lerp(eg__walk *w)
+{
+    eg__widen(w);
+    eg_tensor *weight = eg__needs(w, 0) || eg__needs(w, 1) ? eg__saved_in(w, 2) : NULL;
+    GIVE(0, MUL(DY, SUB(C(1), weight)))
+    GIVE(1, MUL(DY, weight))
+    GIVE(2, MUL(DY, SUB(B, A)))
+    return w->status;
+}
+
 eg_status eg__grad_where(eg__walk *w)
 {
     eg_tensor *condition = eg__saved_in(w, 0);

@@ -40,6 +40,14 @@ EG__HD double eg__f64_limit(double x, double low, double high)
     return eg__f64_select(x < low, low, eg__f64_select(x > high, high, x));
 }
 
+/* a + w (b - a), from the nearer of the two: a weight of 1 gives b, and neither is lost beside a much larger one. The
+ * difference is halved, so that it stays within the range. */
+EG__HD double eg__f64_lerp(double a, double b, double w)
+{
+    const double half = b / 2 - a / 2;
+    return eg__f64_select(w < 0.5, a + 2 * w * half, b - (2 - 2 * w) * half);
+}
+
 EG__HD double eg__f64_isinf(double x)
 {
     return isinf(x) != 0;

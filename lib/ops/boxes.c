@@ -41,12 +41,18 @@ static eg_tensor *area(const corners *k)
     return eg_mul(eg_sub(k->x2, k->x1), eg_sub(k->y2, k->y1));
 }
 
+/* What areas are computed in. */
+static eg_dtype dtype_for(const eg_tensor *a, const eg_tensor *b)
+{
+    return eg__squares_pass(a) || eg__squares_pass(b) ? EG_F64 : EG_F32;
+}
+
 eg_tensor *eg_box_area(eg_tensor *boxes)
 {
     if (check_boxes("box_area", "boxes", boxes, 0)) {
         return NULL;
     }
-    eg__wide s = EG__WIDE_BEGIN(&boxes);
+    eg__wide s = EG__WIDE_BEGIN_AS(dtype_for(boxes, boxes), &boxes);
     corners k = corners_of(boxes);
     return eg__wide_end(s, area(&k));
 }
@@ -70,7 +76,7 @@ static eg_tensor *overlaps(const char *op, eg_tensor *a, eg_tensor *b, bool gene
     if (check_boxes(op, "a", a, 2) || check_boxes(op, "b", b, 2)) {
         return NULL;
     }
-    eg__wide s = EG__WIDE_BEGIN(&a, &b);
+    eg__wide s = EG__WIDE_BEGIN_AS(dtype_for(a, b), &a, &b);
     corners p = corners_of(eg_unsqueeze(a, 1)), q = corners_of(b);
     eg_tensor *w = eg_relu(eg_sub(eg_minimum(p.x2, q.x2), eg_maximum(p.x1, q.x1)));
     eg_tensor *h = eg_relu(eg_sub(eg_minimum(p.y2, q.y2), eg_maximum(p.y1, q.y1)));

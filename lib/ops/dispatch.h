@@ -72,11 +72,15 @@ typedef struct eg__wide {
     int dtype;
 } eg__wide;
 
-/* Opens the scope and replaces operands that are halves by f32; NULLs stay. EG__WIDE_BEGIN(&a, &b) */
-eg__wide eg__wide_begin(eg_tensor **const *operands, int n);
-#define EG__WIDE_BEGIN(...)                            \
+/* Opens the scope and replaces operands that are halves by f32, or all that are floats by f64; NULLs stay.
+ * EG__WIDE_BEGIN(&a, &b), EG__WIDE_BEGIN_AS(EG_F64, &a, &b) */
+eg__wide eg__wide_begin(eg_tensor **const *operands, int n, eg_dtype to);
+#define EG__WIDE_BEGIN(...) EG__WIDE_BEGIN_AS(EG_F32, __VA_ARGS__)
+#define EG__WIDE_BEGIN_AS(to, ...)                     \
     eg__wide_begin((eg_tensor **const[]){__VA_ARGS__}, \
-                   (int)(sizeof((eg_tensor **const[]){__VA_ARGS__}) / sizeof(eg_tensor **)))
+                   (int)(sizeof((eg_tensor **const[]){__VA_ARGS__}) / sizeof(eg_tensor **)), to)
+/* Returns whether x is f32 or bf16 on the CPU and has elements but 0 whose squares may lie outside the range of f32. */
+bool eg__squares_pass(const eg_tensor *x);
 /* Closes it; y is rounded to the dtype that the operands had in common. */
 eg_tensor *eg__wide_end(eg__wide w, eg_tensor *y);
 /* The same of what autocast computes in f32 (EG_FULL): there y stays f32. */

@@ -368,7 +368,7 @@ eg_tensor *eg_local_response_norm_with(eg_tensor *x, const eg_local_response_nor
     int64_t spatial = x->n / eg__max(1, x->shape[0]) / eg__max(1, x->shape[1]);
     eg_pool_options window = {
         .kernels = {o.channels, 1}, .stride = 1, .pads = {{o.channels / 2, (o.channels - 1) / 2}}};
-    eg__wide s = EG__WIDE_BEGIN(&x);
+    eg__wide s = EG__WIDE_BEGIN_AS(eg__squares_pass(x) ? EG_F64 : EG_F32, &x);
     eg_tensor *squares = x ? eg_reshape(eg_square(x), EG_SHAPE(x->shape[0], 1, x->shape[1], spatial)) : NULL;
     eg_tensor *mean = squares ? eg_avg_pool2d_with(squares, &window) : NULL;
     mean = mean ? eg_reshape(mean, eg_shape_of(x)) : NULL;

@@ -103,6 +103,12 @@ eg_status eg__infer_where(eg__call *c)
     return eg__broadcast(c->op->name, c->in, 3, &c->desc[0]);
 }
 
+eg_status eg__infer_lerp(eg__call *c)
+{
+    c->desc[0].dtype = c->in[0]->dtype;
+    return eg__broadcast(c->op->name, c->in, 3, &c->desc[0]);
+}
+
 /* ---- one tensor ---------------------------------------------------------------------------- */
 
 /* Where a whole number, as large as doubles are, lies: below all integers of the dtype -1, above them 1, among
@@ -454,10 +460,10 @@ eg_tensor *eg_where(eg_tensor *condition, eg_tensor *a, eg_tensor *b)
 
 eg_tensor *eg_lerp(eg_tensor *a, eg_tensor *b, eg_tensor *weight)
 {
-    /* From the nearer of the two, so that a weight of 1 gives b and neither is lost beside a much larger one. */
-    eg__wide s = EG__WIDE_BEGIN(&a, &b, &weight);
-    eg_tensor *near_a = eg_lt_scalar(weight, 0.5), *step = eg_where(near_a, weight, eg_sub_scalar(weight, 1));
-    return eg__wide_end(s, eg_add(eg_where(near_a, a, b), eg_mul(step, eg_sub(b, a))));
+    if (eg__check(a, "lerp", "a") || eg__check(b, "lerp", "b") || eg__check(weight, "lerp", "weight")) {
+        return NULL;
+    }
+    return eg__op3(&eg__op_lerp, a, b, weight, NULL);
 }
 
 /* ---- with axes or special values ---------------------------------------------------------------- */

@@ -63,28 +63,82 @@ void eg_autocast_end(eg_autocast_block *block)
 
 /* ---- compositions of halves -------------------------------------------------------------------- */
 
-eg__wide eg__wide_begin(eg_tensor **const *operands, int n)
+static bool becomes_wide(const eg_tensor *t, eg_dtype to)
+{
+    return t && (to == EG_F64 ? eg__is_float(t->dtype) && t->dtype != EG_F64 : eg__is_half(t->dtype));
+}
+
+eg__wide eg__wide_begin(eg_tensor **const *operands, int n, eg_dtype to)
 {
     eg_tensor *in[8];
     eg__wide w = {eg_scope_push(), -1};
-    bool half = false;
+    bool any = false;
     for (int i = 0; i < n; i++) {
         in[i] = *operands[i];
         if (in[i] && in[i]->magic != EG__MAGIC) {
             return w; /* refused by the first op */
         }
-        half |= in[i] && eg__is_half(in[i]->dtype);
+        any |= becomes_wide(in[i], to);
     }
-    if (likely(!half || !w.scope.depth)) {
+    if (likely(!any || !w.scope.depth)) {
         return w;
     }
     w.dtype = eg__common_dtype(in, n);
     for (int i = 0; i < n; i++) {
-        *operands[i] = in[i] && eg__is_half(in[i]->dtype) ? eg_cast(in[i], EG_F32) : in[i];
-        half = half && (*operands[i] || !in[i]);
+        *operands[i] = becomes_wide(in[i], to) ? eg_cast(in[i], to) : in[i];
+        any = any && (*operands[i] || !in[i]);
     }
-    *operands[0] = half ? *operands[0] : NULL; /* if one failed, the op on the first operand fails */
+    *operands[0] = any ? *operands[0] : NULL; /* if one failed, the op on the first operand fails */
     return w;
+}
+
+enum { LANES = 16 };
+
+/* Least and largest bits of magnitudes but 0, by lanes. */
+typedef struct bounds {
+    int32_t least[LANES], most[LANES];
+} bounds;
+
+static void widen_bounds(const float *p, bounds *b)
+{
+    int32_t bits[LANES];
+    memcpy(bits, p, sizeof bits);
+    for (int l = 0; l < LANES; l++) {
+        const int32_t size = bits[l] & INT32_MAX, there = size ? size : INT32_MAX;
+        b->most[l] = size > b->most[l] ? size : b->most[l];
+        b->least[l] = there < b->least[l] ? there : b->least[l];
+    }
+}
+
+bool eg__squares_pass(const eg_tensor *x)
+{
+    static const float low = 0x1p-60f, high = 0x1p60f;
+    float part[LANES];
+    int32_t of_low, of_high;
+    bounds b;
+    memcpy(&of_low, &low, sizeof low);
+    memcpy(&of_high, &high, sizeof high);
+    for (int l = 0; l < LANES; l++) {
+        b.least[l] = INT32_MAX;
+        b.most[l] = 0;
+    }
+    if (x->device || (x->dtype != EG_F32 && x->dtype != EG_BF16)) {
+        return false;
+    }
+    const float *p = x->dtype == EG_F32 && x->flags & EG__PACKED ? (const float *)eg__ptr(x) : NULL;
+    for (int64_t i = 0; i < x->n; i += LANES) {
+        const int64_t n = eg__min(LANES, x->n - i);
+        for (int64_t l = 0; l < LANES && !(p && n == LANES); l++) {
+            const int64_t at = i + eg__min(l, n - 1);
+            part[l] = p ? p[at] : (float)eg__load(eg__ptr(x), x->dtype, eg__place(x->ndim, x->shape, x->strides, at));
+        }
+        widen_bounds(p && n == LANES ? p + i : part, &b);
+    }
+    bool pass = false;
+    for (int l = 0; l < LANES; l++) {
+        pass |= b.least[l] < of_low || b.most[l] > of_high;
+    }
+    return pass;
 }
 
 eg_tensor *eg__wide_end(eg__wide w, eg_tensor *y)

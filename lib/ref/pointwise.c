@@ -133,6 +133,19 @@ static eg_status binary(const eg__call *c, real2 *f, int2 *fi)
 #include "lib/ops/binary.def"
 #undef EG_BINARY
 
+eg_status eg__ref_lerp(const eg__call *c)
+{
+    const eg_tensor *y = c->out[0];
+    for (int64_t i = 0; i < y->n; i++) {
+        double v[3];
+        for (int k = 0; k < 3; k++) {
+            v[k] = eg__get_at(c->in[k], eg__at(c->in[k], y, i));
+        }
+        eg__set_at(y, eg__at(y, y, i), eg__f64_lerp(v[0], v[1], v[2]));
+    }
+    return EG_OK;
+}
+
 eg_status eg__ref_where(const eg__call *c)
 {
     const eg_tensor *y = c->out[0];

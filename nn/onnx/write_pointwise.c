@@ -359,6 +359,14 @@ eg__val eg__point_hypot(eg__onnx_writer *w, const eg_op_call *c, eg__val a, eg__
 BINARY(xlogy, WHERE(PUT("And", PUT("Equal", a, number(0)), PUT("Not", PUT("IsNaN", b))), number(0),
                     PUT("Mul", a, PUT("Log", b))))
 
+/* From the nearer of the two. */
+eg__val eg__point_lerp(eg__onnx_writer *w, const eg_op_call *c, eg__val a, eg__val b)
+{
+    const eg__val weight = eg__put_wide(w, eg__of(w, c->in[2])), far = PUT("Sub", b, a);
+    const eg__val from_b = PUT("Sub", b, PUT("Mul", PUT("Sub", number(1), weight), far));
+    return WHERE(PUT("Less", weight, number(0.5)), PUT("Add", a, PUT("Mul", weight, far)), from_b);
+}
+
 /* ---- shifts -------------------------------------------------------------------------------------------- */
 
 /* 2^b of 0..63, and whether b is one of these. BitShift is of unsigned integers alone. */

@@ -41,4 +41,4 @@ EGT_CASES(
      where,
      {{DIMS(3, 1), 0, 2, 1 + EG_BOOL}, {DIMS(3, 4), -2, 2, 0}, {DIMS(2, 1, 4), -2, 2, 0}},
      .flags = ALL_TYPES},
-    {"add sub mul", "lerp", lerp, {{DIMS(3, 4), -2, 2, 0}, {DIMS(3, 4), -2, 2, 0}, {DIMS(4), 0, 1, 0}}})
+    {"lerp", "broadcast weight", lerp, {{DIMS(3, 4), -2, 2, 0}, {DIMS(3, 4), -2, 2, 0}, {DIMS(4), 0, 1, 0}}})

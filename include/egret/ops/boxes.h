@@ -9,7 +9,8 @@
 
 EG_BEGIN_DECLS
 
-/* (x2 - x1) (y2 - y1) of boxes [..., 4]: [...]. */
+/* (x2 - x1) (y2 - y1) of boxes [..., 4]: [...]. On the CPU areas and overlaps are computed in
+ * f64 where they may lie outside the range of f32. */
 EG_API eg_tensor *eg_box_area(eg_tensor *boxes);
 /* Boxes [..., 4] within 0..width, 0..height. */
 EG_API eg_tensor *eg_box_clip(eg_tensor *boxes, double height, double width);

@@ -93,7 +93,7 @@ typedef struct eg_local_response_norm_options {
 /* y = x / (k + alpha * mean of x^2 over that many channels around each)^beta, channels outside
  * counting as zeros; an even window has one more in front (Krizhevsky et al. 2012, as PyTorch has
  * it; TensorFlow's depth_radius r and alpha a are 2 r + 1 channels and alpha a (2 r + 1)). A
- * composition. */
+ * composition; in f64 on the CPU where squares of x pass the range of f32. */
 EG_API eg_tensor *eg_local_response_norm_with(eg_tensor *x, const eg_local_response_norm_options *options);
 #define eg_local_response_norm(...) EG_LOCAL_RESPONSE_NORM_(__VA_ARGS__, )
 #define EG_LOCAL_RESPONSE_NORM_(x, ...) \

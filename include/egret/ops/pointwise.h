@@ -505,7 +505,8 @@ EG_API eg_tensor *eg_shift_right_int_(eg_tensor *a, int64_t b);
 /* ---- three tensors ------------------------------------------------------------------------ */
 /* condition ? a : b; condition becomes bool, a and b one dtype     saves condition */
 EG_API eg_tensor *eg_where(eg_tensor *condition, eg_tensor *a, eg_tensor *b);
-/* a + weight (b - a)     a composition */
+/* a + weight (b - a), from the nearer of the two: weights of 0 and 1 give a and b
+ * saves weight, and a and b for the gradient of weight */
 EG_API eg_tensor *eg_lerp(eg_tensor *a, eg_tensor *b, eg_tensor *weight);
 
 /* ---- compositions that know about axes or special values ---------------------------------- */

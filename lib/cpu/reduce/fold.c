@@ -58,6 +58,13 @@ typedef enum join { PLUS, TIMES, HIGHER, LOWER } join;
 #undef T
 #undef A
 #undef FN
+#define T        uint16_t
+#define A        double
+#define FN(name) name##_bf16_f64
+#include "lib/cpu/reduce/fold_loops.h"
+#undef T
+#undef A
+#undef FN
 #undef LOAD
 #define LOAD(v) (v)
 #undef WORD
@@ -184,32 +191,44 @@ FOLD(count_i32, i32_i32, TRUTH, PLUS, 0)
 FOLD(count_u8, u8_i32, TRUTH, PLUS, 0)
 FOLD(abs_f32, f32_f32, MAGNITUDE, PLUS, 0)
 FOLD(abs_f64, f64_f64, MAGNITUDE, PLUS, 0)
+FOLD(wide_sum_f32, f32_f64, SAME, PLUS, 0)
+FOLD(wide_sum_bf16, bf16_f64, SAME, PLUS, 0)
+FOLD(wide_abs_f32, f32_f64, MAGNITUDE, PLUS, 0)
 FOLD(square_f32, f32_f64, SQUARE, PLUS, 0)
 FOLD(square_f64, f64_f64, SQUARE, PLUS, 0)
 FOLD(power_f32, f32_f64, POWER, PLUS, 0)
 FOLD(power_f64, f64_f64, POWER, PLUS, 0)
 
-#define SUM_D(name, c)                                              \
-    {                                                               \
-        1, c, false, {{.d = 0}}, name##_row, name##_columns, plus_d \
+#define SUM_D(name, c, wide)                                              \
+    {                                                                     \
+        1, c, false, {{.d = 0}}, name##_row, name##_columns, plus_d, wide \
     }
 #define SUM_I(name)                                                 \
     {                                                               \
         1, 1, false, {{.i = 0}}, name##_row, name##_columns, plus_i \
     }
+static const eg__fold wide_sum_f32 = SUM_D(wide_sum_f32, 1, NULL), wide_sum_bf16 = SUM_D(wide_sum_bf16, 1, NULL),
+                      wide_abs_f32 = SUM_D(wide_abs_f32, 1, NULL);
 const eg__fold ISA(eg__fold_sum)[EG_DTYPE_COUNT] = {
-    [EG_F32] = SUM_D(sum_f32, 1), [EG_F64] = SUM_D(sum_f64, 1),   [EG_F16] = SUM_D(sum_f16, 1),
-    [EG_I64] = SUM_I(sum_i64),    [EG_BF16] = SUM_D(sum_bf16, 1), [EG_I32] = SUM_I(sum_i32),
-    [EG_U8] = SUM_I(sum_u8),      [EG_BOOL] = SUM_I(count_u8),
+    [EG_F32] = SUM_D(sum_f32, 1, &wide_sum_f32),
+    [EG_F64] = SUM_D(sum_f64, 1, NULL),
+    [EG_F16] = SUM_D(sum_f16, 1, NULL),
+    [EG_I64] = SUM_I(sum_i64),
+    [EG_BF16] = SUM_D(sum_bf16, 1, &wide_sum_bf16),
+    [EG_I32] = SUM_I(sum_i32),
+    [EG_U8] = SUM_I(sum_u8),
+    [EG_BOOL] = SUM_I(count_u8),
 };
 const eg__fold ISA(eg__fold_count)[EG_DTYPE_COUNT] = {
     [EG_F32] = SUM_I(count_f32), [EG_F64] = SUM_I(count_f64), [EG_I64] = SUM_I(count_i64),
     [EG_I32] = SUM_I(count_i32), [EG_U8] = SUM_I(count_u8),   [EG_BOOL] = SUM_I(count_u8),
 };
-const eg__fold ISA(eg__fold_abs)[EG_DTYPE_COUNT] = {[EG_F32] = SUM_D(abs_f32, 1), [EG_F64] = SUM_D(abs_f64, 1)};
+const eg__fold ISA(eg__fold_abs)[EG_DTYPE_COUNT] = {
+    [EG_F32] = SUM_D(abs_f32, 1, &wide_abs_f32), [EG_F64] = SUM_D(abs_f64, 1, NULL)};
 const eg__fold ISA(eg__fold_square)[EG_DTYPE_COUNT] = {
-    [EG_F32] = SUM_D(square_f32, 1), [EG_F64] = SUM_D(square_f64, 1)};
-const eg__fold ISA(eg__fold_power)[EG_DTYPE_COUNT] = {[EG_F32] = SUM_D(power_f32, 32), [EG_F64] = SUM_D(power_f64, 32)};
+    [EG_F32] = SUM_D(square_f32, 1, NULL), [EG_F64] = SUM_D(square_f64, 1, NULL)};
+const eg__fold ISA(eg__fold_power)[EG_DTYPE_COUNT] = {
+    [EG_F32] = SUM_D(power_f32, 32, NULL), [EG_F64] = SUM_D(power_f64, 32, NULL)};
 
 /* ---- products -------------------------------------------------------------------------------- */
 

@@ -29,6 +29,7 @@ typedef struct eg__fold {
     void (*row)(const eg__tile *t, eg__word *w); /* cols is 1 */
     void (*columns)(const eg__tile *t, eg__word *w);
     void (*join)(int64_t cols, eg__word *w, const eg__word *later);
+    const struct eg__fold *wide; /* NULL, or the same in f64, for sums that pass the range of f32 on the way */
 } eg__fold;
 
 /* By dtype; halves that have no fold of their own are widened to f32. One word but for argmax and argmin: the value,

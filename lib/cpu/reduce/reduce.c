@@ -249,6 +249,28 @@ static void fold_block(const job *j, const char *x, int64_t cols, int64_t begin,
     }
 }
 
+/* Returns whether all words are finite doubles. */
+static bool all_finite(int64_t n, const eg__word *w)
+{
+    const int64_t exponent = INT64_C(0x7ff) << 52;
+    int64_t bad = 0;
+    for (int64_t i = 0; i < n; i++) {
+        bad |= (w[i].i & exponent) == exponent;
+    }
+    return !bad;
+}
+
+/* fold_block, in f64 if a sum passes the range of f32. */
+static void fold_in_range(const job *j, const char *x, int64_t cols, int64_t begin, int64_t end, eg__word *w)
+{
+    fold_block(j, x, cols, begin, end, w);
+    if (unlikely(j->fold->wide && !all_finite(cols, w))) {
+        job wide = *j;
+        wide.fold = j->fold->wide;
+        fold_block(&wide, x, cols, begin, end, w);
+    }
+}
+
 /* ---- writing results ----------------------------------------------------------------------------- */
 
 static void write_values(const job *j, int64_t n, const eg__word *w, char *y, int64_t s)
@@ -315,7 +337,7 @@ static void whole_block(const job *j, int64_t first, int64_t cols, const char *x
 {
     eg__word w[WORDS * COLS];
     (void)first, (void)ctx;
-    fold_block(j, x, cols, 0, j->count, w);
+    fold_in_range(j, x, cols, 0, j->count, w);
     if (j->finish) {
         j->finish(j, cols, w);
     }
@@ -336,7 +358,7 @@ static void piece_block(const job *j, int64_t first, int64_t cols, const char *x
     const int64_t piece = *(int64_t *)ctx, begin = piece * j->piece;
     eg__word *to = j->pieces + piece * j->fold->words * j->results + first;
     (void)y;
-    fold_block(j, x, cols, begin, eg__min(begin + j->piece, j->count), w);
+    fold_in_range(j, x, cols, begin, eg__min(begin + j->piece, j->count), w);
     for (int k = 0; k < j->fold->words; k++) {
         memcpy(to + k * j->results, w + k * cols, (size_t)cols * sizeof *w);
     }
@@ -417,7 +439,12 @@ static inline eg_status reduce(const eg__call *c, const eg__fold *folds, finishe
     if (y->n == 1 && x->flags & EG__PACKED && !half && x->n * j.fold->cost <= 2 * EG__GRAIN) {
         eg__word w[WORDS] = {j.fold->start[0], j.fold->start[1], j.fold->start[2]};
         j.count = x->n;
-        j.fold->row(&(eg__tile){j.x, x->n, (int64_t)eg__esize(x), 1, 0, 0, j.o->p}, w);
+        const eg__tile all = {j.x, x->n, (int64_t)eg__esize(x), 1, 0, 0, j.o->p};
+        j.fold->row(&all, w);
+        if (unlikely(j.fold->wide && !all_finite(1, w))) {
+            w[0] = j.fold->start[0];
+            j.fold->wide->row(&all, w);
+        }
         if (finish) {
             finish(&j, 1, w);
         }

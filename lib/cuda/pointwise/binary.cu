@@ -1,4 +1,4 @@
-/* binary.cu - the formulas of binary.def as kernels. */
+/* binary.cu - the formulas of binary.def and lerp as kernels. */
 #include "lib/cuda/common/formula.cuh"
 #include "lib/cuda/common/math.cuh"
 #include "lib/cuda/pointwise/pointwise.h"
@@ -51,4 +51,24 @@ static eg__starter *const starters[EG__BINARY_COUNT][EG__CLASSES] = {
 cudaError_t eg__launch_binary(int row, int in, const eg__elements *e, cudaStream_t s)
 {
     return starters[row][in](*e, eg__numbers{0, 0, 0, 0}, s);
+}
+
+/* ---- three tensors --------------------------------------------------------------------------------------------- */
+
+template <class T> struct lerp {
+    enum { inputs = 3 };
+    static EG__FN T at(const T *v, T, T)
+    {
+        const T far = v[1] - v[0];
+        if (!isfinite(far)) { /* that may be past the range, and the result within it */
+            return (T)eg__f64_lerp(v[0], v[1], v[2]);
+        }
+        return v[2] < (T)0.5 ? v[0] + v[2] * far : v[1] - (1 - v[2]) * far;
+    }
+};
+
+cudaError_t eg__launch_lerp(int in, const eg__elements *e, cudaStream_t s)
+{
+    const eg__numbers none = {0, 0, 0, 0};
+    return in == EG__IN_F64 ? eg__start<lerp<double>, double>(*e, none, s) : eg__start_f32<lerp<float>>(*e, none, s);
 }

@@ -77,6 +77,17 @@ eg_status eg__cuda_where(const eg__call *c)
     return st;
 }
 
+eg_status eg__cuda_lerp(const eg__call *c)
+{
+    eg__launches w;
+    eg_status st = EG_OK;
+    eg__launches_begin(&w, c, (eg_tensor *[]){c->out[0], c->in[0], c->in[1], c->in[2]}, 4);
+    while (!st && eg__launches_next(&w)) {
+        st = eg__launched(c, eg__launch_lerp(eg__class_of(c->out[0]->dtype), &w.elements, eg__stream_of(c)));
+    }
+    return st;
+}
+
 eg_status eg__cuda_cast(const eg__call *c)
 {
     eg__launches w;

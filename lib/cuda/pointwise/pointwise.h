@@ -35,6 +35,8 @@ cudaError_t eg__launch_cast(int in, const eg__elements *e, cudaStream_t s);
 cudaError_t eg__launch_copy(const eg__elements *e, cudaStream_t s);
 /* y = condition ? a : b, of one dtype. */
 cudaError_t eg__launch_where(const eg__elements *e, cudaStream_t s);
+/* y = a + weight (b - a). */
+cudaError_t eg__launch_lerp(int in, const eg__elements *e, cudaStream_t s);
 /* Operands: y and x at the first of a pair, whose other is so many bytes on; cos and sin, of the type that is computed
  * in. */
 cudaError_t eg__launch_rotary(int in, const eg__elements *e, int64_t y_step, int64_t x_step, cudaStream_t s);
