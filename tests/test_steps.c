@@ -321,15 +321,15 @@ static void run(const char *model, eg_dtype dtype)
     if (!strcmp(model, "dcgan")) {
         adversaries(&c, (eg_module *[]){dcgan_generator(), dcgan_discriminator()}, NULL, 1e-4, 0.9, dcgan);
     } else if (!strcmp(model, "pix2pix")) {
-        eg_module *nets[2] = {pix2pix_generator(), pix2pix_discriminator()};
+        eg_module *nets[2] = {pix2pix_generator(PIX2PIX_WIDTH), pix2pix_discriminator(PIX2PIX_WIDTH)};
         eg_module *leaders[2] = {NULL, NULL};
         if (dtype == EG_F32) {
             /* Among its three million activations some lie so close to the kink of a leaky relu that
              * rounding puts them on the other side; one alone moves a gradient by 1e-3 of its size, and Adam,
              * which only heeds signs at first, carries it on. PyTorch's f32 is off by up to 8e-3 here. */
             c.tolerance = 2e-2;
-            leaders[0] = pix2pix_generator();
-            leaders[1] = pix2pix_discriminator();
+            leaders[0] = pix2pix_generator(PIX2PIX_WIDTH);
+            leaders[1] = pix2pix_discriminator(PIX2PIX_WIDTH);
         }
         adversaries(&c, nets, leaders[0] ? leaders : NULL, 2e-4, 0.5, pix2pix);
     } else if (!strcmp(model, "cvae")) {

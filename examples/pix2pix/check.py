@@ -65,18 +65,19 @@ def infer(at, whole):
     plan, pair = at + "/plan.png", at + "/a pair.png"
     png(plan, 256, 256, lambda x: (0, 128, 255) if x // 32 % 2 else (0, 52, 255))
     png(pair, 512, 256, lambda x: (9, 9, 9) if x < 256 else (0, 128, 255) if x // 32 % 2 else (0, 52, 255))
-    said = run("--infer", plan, pair, "--out", whole)
+    said = run("--infer", plan, pair, "--width", "16", "--out", whole)
     made = [f"{whole}/plan-made.png", f"{whole}/a pair-made.png"]
     check("both are named", all(path in said for path in made), said)
     check("both are there", all(is_png(path) for path in made))
-    run("--infer", pair, "--out", at + "/made", "--model", whole + "/generator.safetensors")
-    run("--infer", plan, "--out", at + "/made", "--model", whole + "/generator.safetensors")
+    run("--infer", pair, "--width", "16", "--out", at + "/made", "--model", whole + "/generator.safetensors")
+    run("--infer", plan, "--width", "16", "--out", at + "/made", "--model", whole + "/generator.safetensors")
     check("the model is the checkpoint's, a pair is its plan, and the same seed the same picture",
           bytes_of(made[0]) == bytes_of(at + "/made/plan-made.png") == bytes_of(at + "/made/a pair-made.png"))
-    run("--infer", plan, "--out", at + "/made", "--model", whole + "/generator.safetensors", "--seed", "2")
+    run("--infer", plan, "--width", "16", "--out", at + "/made", "--model", whole + "/generator.safetensors", "--seed", "2")
     check("another seed, another picture", bytes_of(made[0]) != bytes_of(at + "/made/plan-made.png"))
     check("no checkpoint", "no checkpoint" in run("--infer", plan, "--out", at + "/none", expect=1))
-    check("no such plan", "not/there.png" in run("--infer", "not/there.png", "--out", whole, expect=1))
+    check("no such plan", "not/there.png" in run("--infer", "not/there.png", "--width", "16", "--out", whole,
+                                               expect=1))
     check("no such model", "not/there" in run("--infer", plan, "--model", "not/there", "--out", at, expect=1))
     check("no plan", "FILE" in run("--infer", expect=2))
 
@@ -88,10 +89,11 @@ def from_files(at):
     said = run("--data", at + "/data", "--steps", "1", "--out", at + "/files")
     check("it learns from files", "1 test pairs" in said, said)
     shutil.rmtree(at + "/files")
-    said = run("--data", at + "/data", "--batch", "2", "--out", at + "/files", expect=1)
+    said = run("--data", at + "/data", "--batch", "2", "--width", "16", "--out", at + "/files", expect=1)
     check("too few for a batch", "1 pairs are not enough" in said, said)
     os.remove(at + "/data/val/1.png")
-    check("an empty folder is named", "/val" in run("--data", at + "/data", "--out", at + "/files", expect=1))
+    check("an empty folder is named", "/val" in run("--data", at + "/data", "--width", "16", "--out", at + "/files",
+                                                expect=1))
     check("no folder", "not/there" in run("--data", "not/there", "--out", at + "/files", expect=1))
 
 

@@ -45,12 +45,12 @@ static void make(eg_run *run, eg_module *net, const char *from)
     }
 }
 
-eg_status pix2pix_infer(eg_run *run, char *const *files, int count, const char *model)
+eg_status pix2pix_infer(eg_run *run, char *const *files, int count, const char *model, int64_t width)
 {
     if (count == 0) {
         return eg_run_refuse(run, "--infer needs a FILE");
     }
-    eg_module *net = eg_run_module(run, "generator", pix2pix_generator());
+    eg_module *net = eg_run_module(run, "generator", pix2pix_generator(width));
     eg_run_heed(run, !net ? EG_OK : model ? eg_module_load(net, model) : eg_run_restore(run, NULL));
     eg_seed((uint64_t)eg_run_settings_of(run)->seed); /* of the dropout, which is the noise */
     for (int i = 0; i < count && !eg_run_status(run); i++) {

@@ -5,7 +5,7 @@
 #include <egret/run.h>
 
 /* Makes "<name>-made.png" in the run's folder of each file: a plan, or a pair twice as wide as high with the plan in
- * its right half. model: a file of the generator; NULL: the latest checkpoint there. */
-eg_status pix2pix_infer(eg_run *run, char *const *files, int count, const char *model);
+ * its right half. model: a file of the generator; NULL: the latest checkpoint there. The generator has that width. */
+eg_status pix2pix_infer(eg_run *run, char *const *files, int count, const char *model, int64_t width);
 
 #endif

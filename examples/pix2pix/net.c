@@ -63,28 +63,31 @@ static void u_net_members(eg_module *m, eg_members *members)
 static const eg_module_kind u_net_kind = {
     .size = sizeof(eg_module_kind), .name = "u_net", .forward = u_net_forward, .members = u_net_members};
 
-eg_module *pix2pix_generator(void)
+eg_module *pix2pix_generator(int64_t width)
 {
+    const int64_t w = width;
     u_net *u = eg_module_new(sizeof *u, &u_net_kind);
     if (!u) {
         return NULL;
     }
-    u->down =
-        eg_module_list_new(down(3, 64, false), down(64, 128, true), down(128, 256, true), down(256, 512, true),
-                           down(512, 512, true), down(512, 512, true), down(512, 512, true), down(512, 512, true));
-    u->up = eg_module_list_new(up(512, 512, true), up(1024, 512, true), up(1024, 512, true), up(1024, 512, false),
-                               up(1024, 256, false), up(512, 128, false), up(256, 64, false),
-                               eg_conv_transpose2d_new(128, 3, .kernel = 4, .stride = 2, .padding = EG_SAME));
+    u->down = eg_module_list_new(down(3, w, false), down(w, 2 * w, true), down(2 * w, 4 * w, true),
+                                 down(4 * w, 8 * w, true), down(8 * w, 8 * w, true), down(8 * w, 8 * w, true),
+                                 down(8 * w, 8 * w, true), down(8 * w, 8 * w, true));
+    u->up = eg_module_list_new(up(8 * w, 8 * w, true), up(16 * w, 8 * w, true), up(16 * w, 8 * w, true),
+                               up(16 * w, 8 * w, false), up(16 * w, 4 * w, false), up(8 * w, 2 * w, false),
+                               up(4 * w, w, false),
+                               eg_conv_transpose2d_new(2 * w, 3, .kernel = 4, .stride = 2, .padding = EG_SAME));
     return begun(eg_module_finish(&u->base));
 }
 
 /* ---- the discriminator ----------------------------------------------------------------------- */
 
-eg_module *pix2pix_discriminator(void)
+eg_module *pix2pix_discriminator(int64_t width)
 {
-    return begun(eg_sequential_new(down(6, 64, false), down(64, 128, true), down(128, 256, true),
-                                   eg_conv2d_new(256, 512, .kernel = 4, .padding = 1, .no_bias = true), norm(512),
-                                   eg_leaky_relu_new(0.2), eg_conv2d_new(512, 1, .kernel = 4, .padding = 1)));
+    const int64_t w = width;
+    return begun(eg_sequential_new(down(6, w, false), down(w, 2 * w, true), down(2 * w, 4 * w, true),
+                                   eg_conv2d_new(4 * w, 8 * w, .kernel = 4, .padding = 1, .no_bias = true), norm(8 * w),
+                                   eg_leaky_relu_new(0.2), eg_conv2d_new(8 * w, 1, .kernel = 4, .padding = 1)));
 }
 
 static eg_tensor *judged(eg_module *discriminator, eg_tensor *input, eg_tensor *image)

@@ -4,11 +4,13 @@
 
 #include <egret/egret.h>
 
+enum { PIX2PIX_WIDTH = 64 }; /* channels of the first layers in the paper */
+
 /* images [N, 3, 256, 256] in -1..1 to others of the same size */
-eg_module *pix2pix_generator(void);
+eg_module *pix2pix_generator(int64_t width);
 /* a drawing and an image, joined [N, 6, 256, 256], to logits [N, 1, 30, 30]: each judges a patch of
  * 70 x 70 pixels */
-eg_module *pix2pix_discriminator(void);
+eg_module *pix2pix_discriminator(int64_t width);
 
 typedef struct pix2pix_losses {
     eg_tensor *generator, *discriminator;

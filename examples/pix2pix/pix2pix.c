@@ -10,10 +10,10 @@
 #include "net.h"
 #include "pairs.h"
 
-enum { DRAWN_FOR_TESTS = 20, DRAWN_FOR_SMOKE = 3 };
+enum { DRAWN_FOR_TESTS = 20, DRAWN_FOR_SMOKE = 3, WIDTH_FOR_SMOKE = 16 };
 
 typedef struct options {
-    int64_t drawn;
+    int64_t drawn, width;
     const char *model, *sha256;
     double lr;
     bool infer;
@@ -70,10 +70,11 @@ static eg_optim *adam(eg_run *run, const char *name, eg_module *net, double lr)
 
 static eg_status open_job(job *j, const options *o)
 {
-    j->generator = eg_run_module(j->run, "generator", pix2pix_generator());
-    j->discriminator = eg_run_module(j->run, "discriminator", pix2pix_discriminator());
-    j->generator_adam = adam(j->run, "generator-adam", j->generator, o->lr);
-    j->discriminator_adam = adam(j->run, "discriminator-adam", j->discriminator, o->lr);
+    const double lr = eg_run_settings_of(j->run)->smoke ? 1e-3 : o->lr; /* narrow nets stand it, and have few steps */
+    j->generator = eg_run_module(j->run, "generator", pix2pix_generator(o->width));
+    j->discriminator = eg_run_module(j->run, "discriminator", pix2pix_discriminator(o->width));
+    j->generator_adam = adam(j->run, "generator-adam", j->generator, lr);
+    j->discriminator_adam = adam(j->run, "discriminator-adam", j->discriminator, lr);
     open_pairs(j, o);
     return eg_run_status(j->run);
 }
@@ -157,12 +158,13 @@ static eg_status get_data(const char *folder, const char *url, void *user)
 
 static eg_status work(eg_run *run, void *user)
 {
-    const options *o = user;
+    options *o = user;
     job j = {.run = run};
     int words;
     char *const *files = eg_run_operands(run, &words);
+    o->width = o->width ? o->width : eg_run_settings_of(run)->smoke ? WIDTH_FOR_SMOKE : PIX2PIX_WIDTH;
     if (o->infer) {
-        return pix2pix_infer(run, files, words, o->model);
+        return pix2pix_infer(run, files, words, o->model, o->width);
     }
     if (words) {
         return eg_run_refuse(run, "'%s' is not get-data; to make pictures of files say --infer", files[0]);
@@ -181,6 +183,8 @@ int main(int argc, char **argv)
     options o;
     const eg_flag flags[] = {
         EG_FLAG_INTEGER("drawn", &o.drawn, "400", 1, 1000000, "how many pairs to draw per epoch"),
+        EG_FLAG_INTEGER("width", &o.width, "0", 0, 4096,
+                        "channels of the first layers of both nets; 0: 64 as in the paper, with --smoke 16"),
         EG_FLAG_REAL("lr", &o.lr, "2e-4", 1e-9, 10, "learning rate of both nets"),
         EG_FLAG_SWITCH("infer", &o.infer,
                        "make a picture of each FILE, a plan or a pair, with a trained net, into --out"),

@@ -10,7 +10,8 @@ local run = require "egret.run" {
     name = "pix2pix", unit = "images", about = "Learns to turn plans of house fronts into photos.",
     data = "folder with the folders train and val of pictures: photo left, plan right; without it pairs are drawn",
     epochs = 200, batch = 1, drawn = {400, "how many pairs to draw"}, lr = {2e-4, "learning rate of both nets"},
-    smoke = {steps = 9, drawn = 3},
+    width = {64, "channels of the first layers of both nets"},
+    smoke = {steps = 9, drawn = 3, width = 16, lr = 1e-3},
 }
 
 -- ---- plans and photos ---------------------------------------------------------------------------------
@@ -41,15 +42,16 @@ local function up(channels, features, dropped)
     }
 end
 
+local w = run.width
 local generator = eg.module {
     down = eg.nn.module_list {
-        down(3, 64), down(64, 128, true), down(128, 256, true), down(256, 512, true),
-        down(512, 512, true), down(512, 512, true), down(512, 512, true), down(512, 512, true),
+        down(3, w), down(w, 2 * w, true), down(2 * w, 4 * w, true), down(4 * w, 8 * w, true),
+        down(8 * w, 8 * w, true), down(8 * w, 8 * w, true), down(8 * w, 8 * w, true), down(8 * w, 8 * w, true),
     },
     up = eg.nn.module_list {
-        up(512, 512, true), up(1024, 512, true), up(1024, 512, true), up(1024, 512),
-        up(1024, 256), up(512, 128), up(256, 64),
-        eg.nn.conv_transpose2d(128, 3, {kernel = 4, stride = 2, padding = eg.SAME}),
+        up(8 * w, 8 * w, true), up(16 * w, 8 * w, true), up(16 * w, 8 * w, true), up(16 * w, 8 * w),
+        up(16 * w, 4 * w), up(8 * w, 2 * w), up(4 * w, w),
+        eg.nn.conv_transpose2d(2 * w, 3, {kernel = 4, stride = 2, padding = eg.SAME}),
     },
     forward = function(self, x)
         local seen = {}
@@ -66,9 +68,9 @@ local generator = eg.module {
 
 -- The critic sees a plan and a photo and gives a number to each of 30 x 30 patches, large for what looks real.
 local discriminator = eg.nn.sequential {
-    down(6, 64), down(64, 128, true), down(128, 256, true),
-    eg.nn.conv2d(256, 512, {kernel = 4, padding = 1, no_bias = true}), norm(512), eg.nn.leaky_relu(0.2),
-    eg.nn.conv2d(512, 1, {kernel = 4, padding = 1}),
+    down(6, w), down(w, 2 * w, true), down(2 * w, 4 * w, true),
+    eg.nn.conv2d(4 * w, 8 * w, {kernel = 4, padding = 1, no_bias = true}), norm(8 * w), eg.nn.leaky_relu(0.2),
+    eg.nn.conv2d(8 * w, 1, {kernel = 4, padding = 1}),
 }
 
 generator:init("normal", {std = 0.02})
