@@ -3,6 +3,7 @@
 
     check.py EGRET_CLASSIFY
 """
+import functools
 import json
 import math
 import os
@@ -108,19 +109,24 @@ SAME = [  # and whose it must not
 
 
 def changes(runs):
+    def losses(*words):
+        """Without checkpoints, which take longer than the steps, unless it is about them."""
+        hooks = [] if "--save_checkpoints_steps" in words else ["--hooks", "StopAtStepHook,LoggingTensorHook"]
+        return runs.losses(*words, *hooks)
+    usual_losses = functools.lru_cache(None)(losses)  # the same run serves several flags
     for words, around in CHANGES:
-        usual, other = runs.losses(*around), runs.losses(*around, *words)
+        usual, other = usual_losses(*around), losses(*around, *words)
         check(f"{' '.join(around + words)} changes what is learned", len(usual) == len(other) == 6 and usual != other
               and all(abs(x) < 1e6 for x in usual + other), f"{usual}\n{other}")
     for words in SAME:
-        usual, other = runs.losses("--stop_at_step", "12"), runs.losses("--stop_at_step", "12", *words)
+        usual, other = usual_losses("--stop_at_step", "12"), losses("--stop_at_step", "12", *words)
         check(f"{' '.join(words)} leaves it alone", usual == other, f"{usual}\n{other}")
-    kinds = {name: tuple(runs.losses("--optimizer", name, "--opt_epsilon", "1e-2")) for name in (
+    kinds = {name: tuple(losses("--optimizer", name, "--opt_epsilon", "1e-2")) for name in (
         "adadelta", "adagrad", "adam", "adamweightdecay", "ftrl", "momentum", "sgd", "rmsprop")}
     check("optimizers differ", len(set(kinds.values())) == len(kinds), kinds)
     check("one that is not there", "adadelta|adagrad" in runs("--optimizer", "magic", expect=2)[1])
-    held = runs.losses("--max_gradient_norm", "1e-9", "--optimizer", "sgd", "--learning_rate", "1")
-    check("the norm of gradients is limited", max(held) - min(held) < max(runs.losses(
+    held = losses("--max_gradient_norm", "1e-9", "--optimizer", "sgd", "--learning_rate", "1")
+    check("the norm of gradients is limited", max(held) - min(held) < max(losses(
         "--optimizer", "sgd", "--learning_rate", "1")) + 1, held)
 
 

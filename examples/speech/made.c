@@ -26,7 +26,7 @@ static double loudness(const int *vowels, double at, double f, double tract)
     for (int k = 0; k < 2; k++) {
         double a = formants[vowels[i]][k], b = formants[vowels[next]][k];
         double off = (f - tract * (a + (b - a) * (at - i))) / (80.0 + 40 * k);
-        sum += exp(-0.5 * off * off) * (k ? 0.5 : 1);
+        sum += off * off < 80 ? exp(-0.5 * off * off) * (k ? 0.5 : 1) : 0; /* beyond that less than a rounding */
     }
     return sum;
 }
@@ -50,8 +50,13 @@ eg_tensor *made_say(int word, int64_t voice, int64_t take, int64_t rate, int64_t
         }
         double f = pitch * (1 + bend * at), sum = 0;
         phase += 6.283185307179586 * f / (double)rate;
+        const double twice = 2 * cos(phase);
+        double wave = sin(phase), before = 0; /* sin((k + 1) phase) = 2 cos(phase) sin(k phase) - sin((k - 1) phase) */
         for (int k = 1; k * f < 4000 && k * f < (double)rate / 2; k++) {
-            sum += loudness(spelt[word], at * LONGEST, k * f, tract) * sin(k * phase);
+            sum += loudness(spelt[word], at * LONGEST, k * f, tract) * wave;
+            const double after = twice * wave - before;
+            before = wave;
+            wave = after;
         }
         x[i] += (float)(0.15 * sum * sin(3.141592653589793 * at));
     }
