@@ -184,11 +184,25 @@ EGT(what_cannot_be_written_is_named)
     X(spectrum, EG_SHAPE(2, 7), EG_F32, eg_irfft(eg_rfft(x), .n = 7))                                                 \
     X(labels, EG_SHAPE(3), EG_I64,                                                                                    \
       eg_cross_entropy(eg_full(EG_SHAPE(3, 4), 0.5, EG_F32), eg_abs(x), .ignore = true, .ignore_index = 2))           \
-    X(different, EG_SHAPE(6), EG_I64, eg_bincount(eg_abs(x), NULL, 4))
+    X(different, EG_SHAPE(6), EG_I64, eg_bincount(eg_abs(x), NULL, 4))                                                \
+    X(slopes_of_one, EG_SHAPE(5, 2), EG_F32, eg_attention(x, x, x, .slopes = eg_full(EG_SHAPE(1), 0.3, EG_F32)))      \
+    X(no_eps, EG_SHAPE(3, 2), EG_F32, eg_isnan(eg_layer_norm(eg_mul_scalar(x, 0), NULL, NULL, .eps = EG_ZERO)))       \
+    X(infinite_slope, EG_SHAPE(1, 2), EG_F32, eg_isnan(eg_prelu(eg_relu(x), eg_full(EG_SHAPE(2), INFINITY, EG_F32)))) \
+    X(mirrored_ties, EG_SHAPE(1, 2, 2, 4), EG_F32,                                                                    \
+      eg_grid_sample(x, halves(), .mode = EG_SAMPLE_NEAREST, .border = EG_SAMPLE_REFLECT))                            \
+    X(mirrored_ties_of_corners, EG_SHAPE(1, 2, 3, 5), EG_F32,                                                         \
+      eg_grid_sample(x, halves(), .mode = EG_SAMPLE_NEAREST, .border = EG_SAMPLE_REFLECT, .align_corners = true))
 
 static eg_tensor *rows_mask(void)
 {
     return eg_from_values(EG_SHAPE(1, 1, 2, 2), EG_BOOL, (double[]){1, 1, 0, 0});
+}
+
+/* Points [1, 9, 9, 2], many of them as near to one pixel as to another. */
+static eg_tensor *halves(void)
+{
+    eg_tensor *line = eg_linspace(-2, 2, 9, EG_F32), *x = eg_expand(line, EG_SHAPE(9, 9));
+    return eg_unsqueeze(eg_stack((eg_tensor *[]){x, eg_transpose(x, 0, 1)}, 2, -1), 0);
 }
 
 #define CALL(name, shape, dtype, call)          \

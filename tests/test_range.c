@@ -64,6 +64,53 @@ EGT(local_response_norm_of_f32_holds_where_squares_do_not)
     }
 }
 
+static eg_tensor *batch_norm(eg_tensor *x)
+{
+    return eg_batch_norm(x, NULL, NULL, NULL, NULL, .training = true, .eps = EG_ZERO);
+}
+
+static eg_tensor *group_norm(eg_tensor *x)
+{
+    return eg_group_norm(x, 2, NULL, NULL, .eps = EG_ZERO);
+}
+
+static eg_tensor *layer_norm(eg_tensor *x)
+{
+    return eg_layer_norm(x, NULL, NULL, .eps = EG_ZERO);
+}
+
+static eg_tensor *rms_norm(eg_tensor *x)
+{
+    return eg_rms_norm(x, NULL, .eps = EG_ZERO);
+}
+
+/* norm(x) and the gradient by x of its dot product with numbers. */
+static void value_and_slope(eg_tensor *(*norm)(eg_tensor *), eg_tensor *x, eg_tensor **y, eg_tensor **dx)
+{
+    eg_tape tape = eg_tape_open();
+    eg_tape_watch(tape, x);
+    eg_seed(3);
+    *y = norm(x);
+    eg_tensor *by = eg_normal(eg_shape_of(x), 0, 1, EG_F32);
+    EGT_OK(eg_tape_gradients(tape, *y, &x, 1, dx, .dy = by));
+}
+
+EGT(norms_of_f32_do_not_depend_on_the_scale)
+{
+    static eg_tensor *(*const norms[])(eg_tensor *) = {batch_norm, group_norm, layer_norm, rms_norm};
+    eg_seed(5);
+    eg_tensor *x = eg_normal(EG_SHAPE(3, 4, 5), 0.5, 1, EG_F32);
+    for (int i = 0; i < 16; i++) {
+        const double scale = i / 4 % 2 ? 0x1p-83 : 0x1p83;
+        eg_tensor *y, *dx, *scaled_y, *scaled_dx, *scaled = eg_mul_scalar(x, scale);
+        value_and_slope(norms[i % 4], x, &y, &dx);
+        value_and_slope(norms[i % 4], i < 8 ? scaled : eg_channels_last(scaled), &scaled_y, &scaled_dx);
+        EGT_NEAR(egt_distance(scaled_y, y), 0, 1e-5);
+        EGT_NEAR(egt_distance(eg_mul_scalar(scaled_dx, scale), dx), 0, 1e-5);
+    }
+    EGT_CHECK(isnan(eg_get(layer_norm(list(EG_F32, 2, (double[]){INFINITY, 1})), 0)));
+}
+
 EGT(sums_of_f32_and_bf16_may_pass_the_range_on_the_way)
 {
     static const eg_dtype types[] = {EG_F32, EG_BF16};
@@ -173,6 +220,26 @@ static eg_tensor *mean(eg_tensor *a, eg_tensor *b)
 static eg_tensor *half_way(eg_tensor *a, eg_tensor *b)
 {
     return eg_lerp(a, b, eg_scalar(0.5, EG_F16));
+}
+
+static eg_tensor *power_of_none(eg_tensor *const *in, int n, void *user)
+{
+    (void)n, (void)user;
+    return eg_mul(eg_pow(in[0], eg_zeros(EG_SHAPE(2), EG_F64)), in[0]);
+}
+
+EGT(slopes_of_the_power_0_are_numbers_at_0)
+{
+    eg_tensor *x = list(EG_F64, 2, (double[]){0, 1.5});
+    EGT_OK(eg_gradcheck(power_of_none, &x, 1, NULL, .second = true));
+}
+
+EGT(linear_of_bf16_rounds_once_with_a_bias_of_any_strides)
+{
+    eg_tensor *x = egt_random(EG_SHAPE(4, 16), EG_BF16, -2, 2), *weight = egt_random(EG_SHAPE(9, 16), EG_BF16, -2, 2);
+    eg_tensor *bias = eg_select(egt_random(EG_SHAPE(9, 3), EG_BF16, -9, 9), 1, 1);
+    eg_tensor *wide = eg_linear(eg_cast(x, EG_F32), eg_cast(weight, EG_F32), eg_cast(bias, EG_F32));
+    EGT_EQ(egt_distance(eg_linear(x, weight, bias), eg_cast(wide, EG_BF16)), 0);
 }
 
 EGT(gradients_of_halves_do_not_overflow)

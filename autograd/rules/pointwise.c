@@ -130,10 +130,11 @@ static eg_tensor *trunc_divide(eg_tensor *a, eg_tensor *b)
 }
 #define TRUNC_DIVIDE(a, b) trunc_divide(a, b)
 
-/* b a^(b-1), which is 0 for b = 0 whatever a is */
+/* b a^(b-1), which is 0 for b = 0 whatever a is, with all of its slopes: no infinity is made there */
 static eg_tensor *pow_da(eg__walk *w, eg_tensor *a, eg_tensor *b)
 {
-    return SEL(EQ(b, C(0)), C(0), MUL(b, eg_pow(a, SUB(b, C(1)))));
+    eg_tensor *none = EQ(b, C(0));
+    return SEL(none, C(0), MUL(b, eg_pow(SEL(none, C(1), a), SUB(b, C(1)))));
 }
 
 /* y log a, which is 0 for a = 0, with all of its slopes: no infinity is made there, which times 0 would be NaN */

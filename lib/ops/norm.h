@@ -53,4 +53,11 @@ static inline eg__unit eg__unit_of(const eg__units *u, int64_t i)
 /* Batch norm's inputs 3 and 4, running mean and variance, if they are there, follow its results 1 and 2. */
 void eg__norm_follow(const eg__call *c);
 
+/* Returns whether x, of f32, is finite, and the square root of one of its variances and eps is not, or hardly, to be
+ * had from f32. x has no gaps. */
+bool eg__norm_leaves_f32(const eg_tensor *x, const eg_tensor *var, double eps);
+/* Computes c again by the kernel in f64: the values by `forward`; or, unless that is NULL, the gradients by
+ * `backward`. */
+eg_status eg__norm_in_f64(const eg__call *c, eg__kernel *forward, eg__kernel *backward);
+
 #endif

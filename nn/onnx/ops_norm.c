@@ -49,8 +49,7 @@ eg_status eg__onnx_run_gemm(eg_onnx_call *c)
 
 static double epsilon(const eg_onnx_call *c)
 {
-    const double eps = eg_onnx_float(c, "epsilon", 1e-5);
-    return eps == 0 ? 1e-300 : eps;
+    return eg__nonzero(eg_onnx_float(c, "epsilon", 1e-5));
 }
 
 /* By the batch if the model says so and the module trains: the statistics, if they are the module's, then go on. */
@@ -144,7 +143,7 @@ eg_status eg__onnx_run_layer_norm(eg_onnx_call *c)
     eg_tensor *wide = eg_dtype_of(x) == EG_F64 ? x : eg_cast(x, EG_F32);
     st = eg_onnx_give(c, 1, eg_mean(wide, .axes = all, .keepdim = true));
     eg_tensor *var = eg_var(wide, .axes = all, .keepdim = true, .biased = true);
-    return st ? st : eg_onnx_give(c, 2, eg_rsqrt(eg_add_scalar(var, epsilon(c))));
+    return st ? st : eg_onnx_give(c, 2, eg_rsqrt(eg_add_scalar(var, eg_onnx_float(c, "epsilon", 1e-5))));
 }
 
 /* Of an even number of channels ONNX has one more after the element's own, eg_local_response_norm before it. */

@@ -78,6 +78,14 @@ static eg_status batch_of_rows(const eg__onnx_writer *w, const eg_op_call *c, eg
 }
 
 /* Softmax(scale q k^T + mask) v, computed in f32 or f64; leading axes broadcast. */
+/* Slopes [..., 1, 1] of no more axes than the scores have. */
+static eg__val slopes_of(eg__onnx_writer *w, eg_tensor *slopes, int ndim)
+{
+    const eg_shape s = eg_shape_of(slopes);
+    const int more = s.ndim > ndim ? s.ndim - ndim : 0;
+    return more ? eg__put_reshape(w, eg__of(w, slopes), s.dim + more, ndim) : eg__of(w, slopes);
+}
+
 eg_status eg__write_attention(eg__onnx_writer *w, const eg_op_call *c, const char *told)
 {
     const eg__attention_opts *o = c->options;
@@ -92,7 +100,8 @@ eg_status eg__write_attention(eg__onnx_writer *w, const eg_op_call *c, const cha
     eg__val x = scores(w, c, o);
     if (slopes) {
         const eg__val apart = of_places(w, o, q, k, true, x.dtype);
-        x = eg__put(w, "Add", x, eg__put(w, "Mul", apart, eg__as(w, eg__of(w, slopes), x.dtype)));
+        const eg__val by = eg__as(w, slopes_of(w, slopes, eg_ndim(c->out[0])), x.dtype);
+        x = eg__put(w, "Add", x, eg__put(w, "Mul", apart, by));
     }
     if (mask && eg_dtype_of(mask) == EG_BOOL) {
         x = eg__put_where(w, eg__of(w, mask), x, eg__real(-INFINITY));

@@ -108,12 +108,24 @@ static eg__val pixels(eg__onnx_writer *w, const eg__sample_opts *o, int axis, eg
     return eg__put(w, "Add", eg__put(w, "Mul", p, eg__real(o->scale[axis])), eg__real(o->shift[axis]));
 }
 
+/* p mirrored into the image: GridSample rounds first, and of two pixels as near it would find the other. */
+static eg__val mirrored(eg__onnx_writer *w, const eg__sample_opts *o, eg__val p, int64_t size)
+{
+    const double low = o->corners ? 0 : -0.5, span = (double)size - 1 - 2 * low;
+    const eg__val from = eg__put(w, "Abs", eg__put(w, "Sub", p, eg__real(low)));
+    eg__set_int(w, "fmod", 1);
+    const eg__val turn = eg__put(w, "Sub", eg__put(w, "Mod", from, eg__real(2 * span)), eg__real(span));
+    const eg__val within = eg__put(w, "Sub", eg__real(span + low), eg__put(w, "Abs", turn));
+    return eg__put(w, "Min", eg__put(w, "Max", within, eg__real(0)), eg__real((double)size - 1));
+}
+
 /* Those that are read: whole ones for the nearest mode. */
-static eg__val rounded(eg__onnx_writer *w, const eg__sample_opts *o, eg__val p)
+static eg__val rounded(eg__onnx_writer *w, const eg__sample_opts *o, eg__val p, int64_t size)
 {
     if (o->mode != EG_SAMPLE_NEAREST) {
         return p;
     }
+    p = o->border == EG_SAMPLE_REFLECT ? mirrored(w, o, p, size) : p;
     return o->away ? eg__put(w, "Mul", eg__put(w, "Sign", p),
                              eg__put(w, "Floor", eg__put(w, "Add", eg__put(w, "Abs", p), eg__real(0.5))))
                    : eg__put(w, "Round", p);
@@ -153,8 +165,8 @@ eg_status eg__write_grid_sample(eg__onnx_writer *w, const eg_op_call *c, const c
         x = eg__put(w, "Gather", x, eg__of(w, c->in[3]));
     }
     const eg__val px = pixels(w, o, 0, eg__of(w, c->in[1])), py = pixels(w, o, 1, eg__of(w, c->in[2]));
-    const eg__val gx = as_grid(w, rounded(w, o, px), width, corners);
-    const eg__val gy = as_grid(w, rounded(w, o, py), height, corners);
+    const eg__val gx = as_grid(w, rounded(w, o, px, width), width, corners);
+    const eg__val gy = as_grid(w, rounded(w, o, py, height), height, corners);
     eg__set_int(w, "axis", -1);
     const eg__val grid = eg__put(w, "Concat", gx, gy);
     eg__set_int(w, "align_corners", corners);

@@ -315,10 +315,23 @@ static eg__val heaviside_of(eg__onnx_writer *w, eg__val a, eg__val b)
 }
 BINARY(heaviside, heaviside_of(w, a, b))
 
-/* PRelu broadcasts its slope alone. */
-BINARY(rectify, eg_numel(c->out[0]) == eg_numel(c->in[0]) && eg_ndim(c->out[0]) == eg_ndim(c->in[0])
-                    ? PUT("PRelu", a, b)
-                    : WHERE(PUT("Greater", a, number(0)), a, PUT("Mul", a, b)))
+static bool is_finite_constant(const eg__onnx_writer *w, const eg_tensor *t)
+{
+    const eg__onnx_seen *s = eg__onnx_seen_of(w, t);
+    bool finite = !s || s->is < EG__ONNX_VALUE;
+    for (int64_t i = 0; i < eg_numel(t) && finite; i++) {
+        finite = isfinite(eg_get(t, i));
+    }
+    return finite;
+}
+
+/* PRelu broadcasts its slope alone, and gives 0 for 0 times an infinite slope. */
+static bool is_prelu(const eg__onnx_writer *w, const eg_op_call *c)
+{
+    return eg_numel(c->out[0]) == eg_numel(c->in[0]) && eg_ndim(c->out[0]) == eg_ndim(c->in[0]) &&
+           is_finite_constant(w, c->in[1]);
+}
+BINARY(rectify, is_prelu(w, c) ? PUT("PRelu", a, b) : WHERE(PUT("Greater", a, number(0)), a, PUT("Mul", a, b)))
 
 static eg__val log_sum(eg__onnx_writer *w, eg__val a, eg__val b, double unit)
 {

@@ -77,6 +77,7 @@ static void conv(draw *d, int naxes, bool transposed)
     } else {
         absent(d);
     }
+    without_ties(d, o->activation);
 }
 
 #define CONV(n)                                                           \

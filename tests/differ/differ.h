@@ -225,6 +225,8 @@ static inline eg_tensor **place(int k)
 typedef eg_tensor *(*activation)(eg_tensor *);
 /* A function of one tensor of that dtype, or NULL; its name. */
 activation draw_activation(draw *d, eg_dtype t);
+/* Draws numbers off the grid before ReLU: sums of those on it may be 0 but for rounding, where it has either slope. */
+void without_ties(draw *d, activation f);
 const char *activation_name(activation f);
 
 /* ---- drawing --------------------------------------------------------------------------------- */

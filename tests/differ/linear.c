@@ -49,6 +49,7 @@ static void draw_linear(draw *d)
         absent(d);
     }
     const activation f = DRAW_OPTIONS(d, eg_linear_options)->activation = draw_activation(d, t);
+    without_ties(d, f);
     const bool limitless = f == eg_gelu || f == eg_gelu_tanh || f == eg_silu; /* of -infinity they may be NaN there */
     for (int i = 0; i < d->n && limitless; i++) {
         d->t[i].values = d->t[i].values == NONFINITE ? UNIFORM : d->t[i].values;

@@ -25,6 +25,14 @@ activation draw_activation(draw *d, eg_dtype t)
     return chance(d, 50) ? NULL : activations[pick(d, 1 + half, most)].f;
 }
 
+void without_ties(draw *d, activation f)
+{
+    for (int i = 0; i < d->n && f == eg_relu; i++) {
+        spec *s = &d->t[i];
+        s->values = s->values == TIES || s->values == WHOLE ? UNIFORM : s->values;
+    }
+}
+
 const char *activation_name(activation f)
 {
     int i = 0;

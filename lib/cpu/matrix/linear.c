@@ -22,14 +22,14 @@ eg_status ISA(eg__cpu_linear)(const eg__call *c)
     eg_tensor *bias = c->nin > 2 ? c->in[2] : NULL, *y = c->out[0];
     int act = ((const eg__linear_opts *)c->opts)->act;
     bool done, fused;
-    if (y->dtype == EG_F16) {
+    const bool contiguous = bias && (bias->strides[0] == 1 || bias->n == 1);
+    if (y->dtype == EG_F16 || (y->dtype == EG_BF16 && bias && !contiguous)) { /* one pass, which rounds once */
         return ISA(eg__call_in_f32)(c, ISA(eg__cpu_linear));
     }
     eg__product p = ISA(eg__product_of)(x, w, y);
     if (ISA(eg__product_merge)(c, &p, x, w, y)) {
         return eg__why();
     }
-    bool contiguous = bias && (bias->strides[0] == 1 || bias->n == 1);
     p.k = w->shape[1];
     p.rb = w->strides[1];
     p.cb = w->strides[0];

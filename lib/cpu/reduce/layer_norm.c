@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "lib/cpu/common/stream.h"
+#include "lib/ops/norm.h"
 #include "lib/ops/options.h"
 
 eg__kernel ISA(eg__cpu_layer_norm), ISA(eg__cpu_layer_norm_grad);
@@ -80,7 +81,8 @@ eg_status ISA(eg__cpu_layer_norm)(const eg__call *c)
     if (j.rows) {
         eg__parallel(j.rows, EG__GRAIN / 2 / j.width + 1, values, &j);
     }
-    return EG_OK;
+    return unlikely(eg__norm_leaves_f32(c->in[0], c->out[2], j.eps)) ? eg__norm_in_f64(c, ISA(eg__cpu_layer_norm), NULL)
+                                                                     : EG_OK;
 }
 
 /* dy, x, mean, var, weight -> dx, dweight, dbias */
@@ -89,6 +91,9 @@ eg_status ISA(eg__cpu_layer_norm_grad)(const eg__call *c)
     enum { MOST = 32 };
     const eg_tensor *dw = c->out[1], *db = c->out[2];
     job j = job_of(c->opts, c->in[1], c->in[2]->n);
+    if (unlikely(eg__norm_leaves_f32(c->in[1], c->in[3], j.eps))) {
+        return eg__norm_in_f64(c, ISA(eg__cpu_layer_norm), ISA(eg__cpu_layer_norm_grad));
+    }
     int64_t blocks = eg__max(1, eg__min(MOST, j.rows * j.width / EG__GRAIN)), n = dw->n;
     j.block = (j.rows + blocks - 1) / blocks;
     j.dy = data(c->in[0]);

@@ -228,9 +228,15 @@ eg_status ISA(eg__cpu_batch_norm)(const eg__call *c)
         return EG_ENOMEM;
     }
     run_batch(&j);
-    eg__norm_follow(c);
     eg__scratch_put(c, &s);
-    return EG_OK;
+    eg_status st = EG_OK;
+    if (unlikely(eg__norm_leaves_f32(c->in[0], c->out[2], o->eps))) {
+        st = eg__norm_in_f64(c, ISA(eg__cpu_batch_norm), NULL);
+    }
+    if (!st) {
+        eg__norm_follow(c);
+    }
+    return st;
 }
 
 /* Coefficients of the slopes over `n` elements from the sums of dy a and dy a (x - mean). */
@@ -258,6 +264,9 @@ static void slopes_of(const job *j, int64_t k)
 eg_status ISA(eg__cpu_batch_norm_grad)(const eg__call *c)
 {
     const eg__norm_opts *o = c->opts;
+    if (unlikely(eg__norm_leaves_f32(c->in[1], c->in[3], o->eps))) {
+        return eg__norm_in_f64(c, ISA(eg__cpu_batch_norm), ISA(eg__cpu_batch_norm_grad));
+    }
     job j = {.c = c,
              .relu = o->relu,
              .dy = eg__ptr(c->in[0]),
@@ -315,7 +324,8 @@ eg_status ISA(eg__cpu_group_norm)(const eg__call *c)
     }
     pass(&j, write_values);
     eg__scratch_put(c, &s);
-    return EG_OK;
+    return unlikely(eg__norm_leaves_f32(x, c->out[2], o->eps)) ? eg__norm_in_f64(c, ISA(eg__cpu_group_norm), NULL)
+                                                               : EG_OK;
 }
 
 /* dy, x, mean, var, weight -> dx, dweight, dbias */
@@ -323,6 +333,9 @@ eg_status ISA(eg__cpu_group_norm_grad)(const eg__call *c)
 {
     const eg__norm_opts *o = c->opts;
     const eg_tensor *x = c->in[1], *mean = c->in[2], *var = c->in[3], *dw = c->out[1], *db = c->out[2];
+    if (unlikely(eg__norm_leaves_f32(x, var, o->eps))) {
+        return eg__norm_in_f64(c, ISA(eg__cpu_group_norm), ISA(eg__cpu_group_norm_grad));
+    }
     job j = {.dy = eg__ptr(c->in[0]), .y = eg__ptr(c->out[0])};
     eg__scratch s;
     memset(eg__ptr(dw), 0, (size_t)dw->n * eg__esize(dw));
