@@ -239,7 +239,7 @@ typedef struct eg__host {
  * lib/ops/host.c. */
 extern const eg__host eg__host_table;
 
-enum { EG__MODULE_ABI = 7 };
+enum { EG__MODULE_ABI = 8 };
 typedef const eg__engine *eg__module_fn(const eg__host *host);
 
 /* The first members of a module's engine; with lib/ops/optable.h. */

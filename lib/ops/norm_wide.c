@@ -1,4 +1,5 @@
 /* norm_wide.c - normalisation of f32 whose squared deviations leave the range of f32: by the same kernel in f64. */
+#include <float.h>
 #include <math.h>
 
 #include "lib/ops/norm.h"
@@ -16,18 +17,29 @@ static bool all_finite(const eg_tensor *x)
     return true;
 }
 
+/* Returns whether some of n numbers are not low..FLT_MAX. */
+static bool any_outside(const float *p, int64_t n, float low)
+{
+    enum { LANES = 16 };
+    int outside = 0;
+    int64_t i = 0;
+    for (; i + LANES <= n; i += LANES) {
+        for (int l = 0; l < LANES; l++) {
+            outside |= !(p[i + l] >= low) | !(p[i + l] <= FLT_MAX);
+        }
+    }
+    for (; i < n; i++) {
+        outside |= !(p[i] >= low) | !(p[i] <= FLT_MAX);
+    }
+    return outside;
+}
+
 bool eg__norm_leaves_f32(const eg_tensor *x, const eg_tensor *var, double eps)
 {
-    bool leaves = false;
-    if (x->dtype != EG_F32 || !x->n) {
-        return false;
-    }
-    const float *p = (const float *)eg__ptr(var);
-    for (int64_t i = 0; i < var->n; i++) {
-        const double v = (double)p[i] + eps;
-        leaves |= !(v >= 1e-30) || isinf(v);
-    }
-    return unlikely(leaves) && all_finite(x);
+    const double least = 1e-30; /* below it squares were subnormal */
+    return x->dtype == EG_F32 && x->n &&
+           unlikely(any_outside((const float *)eg__ptr(var), var->n, eps >= least ? 0 : (float)(least - eps))) &&
+           all_finite(x);
 }
 
 /* Of the shape of t, in f64; it lives as long as the call's other temporaries. */
