@@ -36,7 +36,7 @@ static const struct {
     {"erfinv", SAVED, "of exp(y^2)"},
     {"softmax", CANCELS, "of y"},
     {"log_softmax", GRADIENT, "of exp(y), and the spacing of y grows with it"},
-    {"avg_pool*", GRADIENT, "sums in another order, where large numbers cancel"},
+    {"avg_pool*", GRADIENT, "fused multiply-adds: where equal numbers cancel, the rounding of one product stays"},
     {"div*", SAVED, "of y by the divisor"},
     {"hypot*", SAVED, "of y"},
     {"pow*", SAVED, "of y by the exponent"},
