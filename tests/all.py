@@ -20,6 +20,7 @@ LEAN = ["-Dbench=false", "-Dexamples=disabled", "-Dgpu_archs="]
 PLAIN = ["-Disa=", *LEAN]  # the kernels of one instruction set
 SANITIZERS = ["-Db_lundef=false", "-Doptimization=1"]
 BOTH = ["-Db_sanitize=address,undefined", *SANITIZERS]
+SUPPRESSIONS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "tsan.supp")
 BOTH_SAY = {"UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
             # Of thread-local memory of libraries opened later it guesses the size, and follows what it guessed.
             "ASAN_OPTIONS": "allocator_may_return_null=1:intercept_tls_get_addr=0"}
@@ -35,7 +36,7 @@ VARIANTS = {
     "tsan": ("thread sanitizer", 4, "gcc", ["-Db_sanitize=thread", *SANITIZERS, *PLAIN],
              ["workers", "data", "chain", "links", "distribute", "comm", "parallel", "parallel_layers", "run_ranks",
               "origin", "files", "lines", "embedding", "profile", "program_train", "cuda_streams",
-              "cuda_memory_order"], {"TSAN_OPTIONS": "halt_on_error=1"}),
+              "cuda_memory_order"], {"TSAN_OPTIONS": "halt_on_error=1:suppressions=" + SUPPRESSIONS}),
     # Calls from Lua are swept in the main build, and under the sanitizers of C's.
     "tiny": ("small limits, so that rare paths are common", 7, "gcc", ["-Dtiny_limits=true", *PLAIN], ["-lua_ops"], {}),
     "clang": ("the other compiler, all instruction sets", 5, "clang", [*LEAN, "-Dcuda=disabled"], ["-lua_ops"], {}),
