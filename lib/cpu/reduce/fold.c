@@ -203,9 +203,9 @@ FOLD(power_f64, f64_f64, POWER, PLUS, 0)
     {                                                                     \
         1, c, false, {{.d = 0}}, name##_row, name##_columns, plus_d, wide \
     }
-#define SUM_I(name)                                                 \
-    {                                                               \
-        1, 1, false, {{.i = 0}}, name##_row, name##_columns, plus_i \
+#define SUM_I(name)                                                       \
+    {                                                                     \
+        1, 1, false, {{.i = 0}}, name##_row, name##_columns, plus_i, NULL \
     }
 static const eg__fold wide_sum_f32 = SUM_D(wide_sum_f32, 1, NULL), wide_sum_bf16 = SUM_D(wide_sum_bf16, 1, NULL),
                       wide_abs_f32 = SUM_D(wide_abs_f32, 1, NULL);
@@ -239,13 +239,13 @@ FOLD(prod_i32, i32_i64, SAME, TIMES, 1)
 FOLD(prod_u8, u8_i64, SAME, TIMES, 1)
 FOLD(prod_b8, u8_i64, TRUTH, TIMES, 1)
 
-#define PROD_D(name)                                                 \
-    {                                                                \
-        1, 1, false, {{.d = 1}}, name##_row, name##_columns, times_d \
+#define PROD_D(name)                                                       \
+    {                                                                      \
+        1, 1, false, {{.d = 1}}, name##_row, name##_columns, times_d, NULL \
     }
-#define PROD_I(name)                                                 \
-    {                                                                \
-        1, 1, false, {{.i = 1}}, name##_row, name##_columns, times_i \
+#define PROD_I(name)                                                       \
+    {                                                                      \
+        1, 1, false, {{.i = 1}}, name##_row, name##_columns, times_i, NULL \
     }
 const eg__fold ISA(eg__fold_prod)[EG_DTYPE_COUNT] = {
     [EG_F32] = PROD_D(prod_f32), [EG_F64] = PROD_D(prod_f64), [EG_I64] = PROD_I(prod_i64),
@@ -272,21 +272,21 @@ FOLD(abs_max_f64, f64_f64, MAGNITUDE, HIGHER, 0)
 FOLD(abs_min_f32, f32_f32, MAGNITUDE, LOWER, TOP)
 FOLD(abs_min_f64, f64_f64, MAGNITUDE, LOWER, TOP)
 
-#define MAX_D(name, start)                                                \
-    {                                                                     \
-        1, 1, false, {{.d = start}}, name##_row, name##_columns, higher_d \
+#define MAX_D(name, start)                                                      \
+    {                                                                           \
+        1, 1, false, {{.d = start}}, name##_row, name##_columns, higher_d, NULL \
     }
-#define MAX_I(name)                                                           \
-    {                                                                         \
-        1, 1, false, {{.i = INT64_MIN}}, name##_row, name##_columns, higher_i \
+#define MAX_I(name)                                                                 \
+    {                                                                               \
+        1, 1, false, {{.i = INT64_MIN}}, name##_row, name##_columns, higher_i, NULL \
     }
-#define MIN_D(name)                                                    \
-    {                                                                  \
-        1, 1, false, {{.d = TOP}}, name##_row, name##_columns, lower_d \
-    }
-#define MIN_I(name)                                                          \
+#define MIN_D(name)                                                          \
     {                                                                        \
-        1, 1, false, {{.i = INT64_MAX}}, name##_row, name##_columns, lower_i \
+        1, 1, false, {{.d = TOP}}, name##_row, name##_columns, lower_d, NULL \
+    }
+#define MIN_I(name)                                                                \
+    {                                                                              \
+        1, 1, false, {{.i = INT64_MAX}}, name##_row, name##_columns, lower_i, NULL \
     }
 const eg__fold ISA(eg__fold_max)[EG_DTYPE_COUNT] = {
     [EG_F32] = MAX_D(max_f32, -TOP), [EG_F64] = MAX_D(max_f64, -TOP), [EG_I64] = MAX_I(max_i64),

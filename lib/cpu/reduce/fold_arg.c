@@ -104,21 +104,21 @@ static void join_less_i(int64_t cols, eg__word *w, const eg__word *later)
 /* ---- the folds ------------------------------------------------------------------------------- */
 
 /* The start's place holds when no element beats its value. */
-#define MAX_D(name)                                                                                       \
-    {                                                                                                     \
-        2, 2, true, {{.d = -(double)INFINITY}, {.i = 0}}, max_row_##name, max_columns_##name, join_more_d \
+#define MAX_D(name)                                                                                             \
+    {                                                                                                           \
+        2, 2, true, {{.d = -(double)INFINITY}, {.i = 0}}, max_row_##name, max_columns_##name, join_more_d, NULL \
     }
-#define MIN_D(name)                                                                                      \
-    {                                                                                                    \
-        2, 2, true, {{.d = (double)INFINITY}, {.i = 0}}, min_row_##name, min_columns_##name, join_less_d \
+#define MIN_D(name)                                                                                            \
+    {                                                                                                          \
+        2, 2, true, {{.d = (double)INFINITY}, {.i = 0}}, min_row_##name, min_columns_##name, join_less_d, NULL \
     }
-#define MAX_I(name)                                                                               \
-    {                                                                                             \
-        2, 2, true, {{.i = INT64_MIN}, {.i = 0}}, max_row_##name, max_columns_##name, join_more_i \
+#define MAX_I(name)                                                                                     \
+    {                                                                                                   \
+        2, 2, true, {{.i = INT64_MIN}, {.i = 0}}, max_row_##name, max_columns_##name, join_more_i, NULL \
     }
-#define MIN_I(name)                                                                               \
-    {                                                                                             \
-        2, 2, true, {{.i = INT64_MAX}, {.i = 0}}, min_row_##name, min_columns_##name, join_less_i \
+#define MIN_I(name)                                                                                     \
+    {                                                                                                   \
+        2, 2, true, {{.i = INT64_MAX}, {.i = 0}}, min_row_##name, min_columns_##name, join_less_i, NULL \
     }
 const eg__fold ISA(eg__fold_argmax)[EG_DTYPE_COUNT] = {
     [EG_F32] = MAX_D(f32), [EG_F64] = MAX_D(f64), [EG_I64] = MAX_I(i64),

@@ -72,15 +72,15 @@ static void join_exponentials(int64_t cols, eg__word *w, const eg__word *later)
 
 /* ---- the folds ------------------------------------------------------------------------------- */
 
-#define SPREAD_OF(name)                                                                                    \
-    {                                                                                                      \
-        3, 4, false, {{.d = 0}, {.d = 0}, {.d = 0}}, spread_row_##name, spread_columns_##name, join_spread \
+#define SPREAD_OF(name)                                                                                          \
+    {                                                                                                            \
+        3, 4, false, {{.d = 0}, {.d = 0}, {.d = 0}}, spread_row_##name, spread_columns_##name, join_spread, NULL \
     }
 const eg__fold ISA(eg__fold_spread)[EG_DTYPE_COUNT] = {[EG_F32] = SPREAD_OF(f32), [EG_F64] = SPREAD_OF(f64)};
 
-#define EXPONENTIALS_OF(name)                                                                                    \
-    {                                                                                                            \
-        2, 8, false, {{.d = -(double)INFINITY}, {.d = 0}}, lse_row_##name, lse_columns_##name, join_exponentials \
+#define EXPONENTIALS_OF(name)                                                                                          \
+    {                                                                                                                  \
+        2, 8, false, {{.d = -(double)INFINITY}, {.d = 0}}, lse_row_##name, lse_columns_##name, join_exponentials, NULL \
     }
 const eg__fold ISA(eg__fold_logsumexp)[EG_DTYPE_COUNT] = {
     [EG_F32] = EXPONENTIALS_OF(f32), [EG_F64] = EXPONENTIALS_OF(f64)};
