@@ -188,7 +188,7 @@ def parse():
     names = "\n".join(f"  {name:10}{v[1]:3} min  {v[0]}" for name, v in VARIANTS.items())
     p = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog=f"names:\n  main        7 min  the tests of BUILD\n{names}\n"
+        epilog=f"names:\n  main       12 min  the tests of BUILD\n{names}\n"
                "  all                all of these\n"
                "  turn               those for which there is time, beginning with another one at each commit\n"
                "Minutes are those of two processors without ccache's help.")
