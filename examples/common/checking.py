@@ -64,7 +64,7 @@ SPEED = re.compile(r"^training: [\d.]+ [\w ]+ per second\n", re.M)
 
 
 def output_of(program, *words, expect=0):
-    """Runs it and returns what it said; another exit status than expected is a failure, unless None is."""
+    """Runs the program and returns its output. An exit status other than `expect` is a failure, unless that is None."""
     r = subprocess.run([program, *words], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                        env={**os.environ, "no_proxy": "*"})
     check(f"{' '.join(words)}: status {expect}, was {r.returncode}", expect in (None, r.returncode), r.stdout)
@@ -72,7 +72,7 @@ def output_of(program, *words, expect=0):
 
 
 def runner(program):
-    """A function that runs it and gives what it said, as output_of does, but for the speed of training, which ends it."""
+    """Returns a function that runs the program and returns its output without the line about the speed of training."""
     def run(*words, expect=0):
         return SPEED.sub("", output_of(program, *words, expect=expect))
     return run
@@ -112,9 +112,9 @@ def kill(rows, program, *words, out):
 
 
 def stopped_and_resumed(rows, program, *words, out, number=signal.SIGINT, when_stopped=lambda: None):
-    """Stops it by a signal, as soon as its log has so many rows, calls when_stopped, and lets a shell do what it says to
-    go on. Returns what that said. On a busy machine the last step may end before the signal is sent: then it runs again, 8 times at
-    most."""
+    """Stops the program by a signal when its log has `rows` rows, calls when_stopped and runs the command that it
+    printed for resuming. Returns the output of that. If the last step ends before the signal is sent, as on a busy
+    machine, the program runs again, at most 8 times."""
     for _ in range(8):
         shutil.rmtree(out, ignore_errors=True)
         part = started(rows, program, *words, out=out, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

@@ -70,11 +70,10 @@ static eg_optim *adam(eg_run *run, const char *name, eg_module *net, double lr)
 
 static eg_status open_job(job *j, const options *o)
 {
-    const double lr = eg_run_settings_of(j->run)->smoke ? 1e-3 : o->lr; /* narrow nets stand it, and have few steps */
     j->generator = eg_run_module(j->run, "generator", pix2pix_generator(o->width));
     j->discriminator = eg_run_module(j->run, "discriminator", pix2pix_discriminator(o->width));
-    j->generator_adam = adam(j->run, "generator-adam", j->generator, lr);
-    j->discriminator_adam = adam(j->run, "discriminator-adam", j->discriminator, lr);
+    j->generator_adam = adam(j->run, "generator-adam", j->generator, o->lr);
+    j->discriminator_adam = adam(j->run, "discriminator-adam", j->discriminator, o->lr);
     open_pairs(j, o);
     return eg_run_status(j->run);
 }
@@ -162,7 +161,9 @@ static eg_status work(eg_run *run, void *user)
     job j = {.run = run};
     int words;
     char *const *files = eg_run_operands(run, &words);
-    o->width = o->width ? o->width : eg_run_settings_of(run)->smoke ? WIDTH_FOR_SMOKE : PIX2PIX_WIDTH;
+    const bool smoke = eg_run_settings_of(run)->smoke;
+    o->width = o->width ? o->width : smoke ? WIDTH_FOR_SMOKE : PIX2PIX_WIDTH;
+    o->lr = o->lr > 0 ? o->lr : smoke ? 1e-3 : 2e-4; /* narrow nets have few steps and bear a higher rate */
     if (o->infer) {
         return pix2pix_infer(run, files, words, o->model, o->width);
     }
@@ -185,7 +186,7 @@ int main(int argc, char **argv)
         EG_FLAG_INTEGER("drawn", &o.drawn, "400", 1, 1000000, "how many pairs to draw per epoch"),
         EG_FLAG_INTEGER("width", &o.width, "0", 0, 4096,
                         "channels of the first layers of both nets; 0: 64 as in the paper, with --smoke 16"),
-        EG_FLAG_REAL("lr", &o.lr, "2e-4", 1e-9, 10, "learning rate of both nets"),
+        EG_FLAG_REAL("lr", &o.lr, "0", 0, 10, "learning rate of both nets; 0: 2e-4, with --smoke 1e-3"),
         EG_FLAG_SWITCH("infer", &o.infer,
                        "make a picture of each FILE, a plan or a pair, with a trained net, into --out"),
         EG_FLAG_TEXT("model", &o.model, NULL, "FILE",

@@ -27,8 +27,8 @@ typedef struct eg_events eg_events;
 
 typedef struct eg_events_options {
     size_t size;
-    /* The run goes on from a checkpoint: TensorBoard drops what earlier files of the folder have of this step and later
-     * ones. Written as the start of a session, as TensorFlow and PyTorch do. 0: nothing is dropped. */
+    /* First step after the checkpoint of a resumed run: TensorBoard drops values of this step and later ones that
+     * earlier files of the folder have. Written as the start of a session, as TensorFlow and PyTorch do. 0: none. */
     int64_t purge_step;
 } eg_events_options;
 

@@ -41,7 +41,7 @@ static eg_tensor *area(const corners *k)
     return eg_mul(eg_sub(k->x2, k->x1), eg_sub(k->y2, k->y1));
 }
 
-/* What areas are computed in. */
+/* Returns the dtype in which areas of a and b are computed. */
 static eg_dtype dtype_for(const eg_tensor *a, const eg_tensor *b)
 {
     return eg__squares_pass(a) || eg__squares_pass(b) ? EG_F64 : EG_F32;
