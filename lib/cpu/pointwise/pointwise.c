@@ -1,7 +1,6 @@
 /* pointwise.c - the rows of unary.def and binary.def as contiguous loops that compilers vectorise.
  * Halves, strided and repeated operands go through blocks. */
-#include "lib/cpu/pointwise/convert.h"
-#include "lib/cpu/common/stream.h"
+#include "lib/cpu/pointwise/blocks.h"
 #include "lib/cpu/pointwise/vmath.h"
 #include "lib/ops/options.h"
 
@@ -15,7 +14,7 @@
 /* n contiguous elements of y from a and b, which may be y. Unary loops ignore b. */
 typedef void loop(int64_t n, const void *a, const void *b, void *y, const eg__params *o);
 
-enum { BLOCK = 512 };
+enum { BLOCK = EG__BLOCK_ELEMENTS };
 typedef double block[BLOCK]; /* of any type */
 
 typedef struct job {
@@ -30,42 +29,20 @@ static const eg__params no_params;
 
 /* ---- driving the loops ---------------------------------------------------------------------- */
 
-/* k elements of x from the i-th on, contiguous: where they are, or in the buffer. */
-static const void *fetch(const job *j, int64_t i, int64_t k, const char *x, int64_t s, void *buffer)
-{
-    if (j->stream && s == j->in_bytes) {
-        eg__look_ahead(x + (i + k) * s, k * s);
-    }
-    if (!j->in_type && s == j->in_bytes) {
-        return x + i * s;
-    }
-    if (s || !i) { /* an element that stays is there since the first block */
-        if (j->in_type) {
-            ISA(eg__halves_to_f32)(k, j->in_type, x + i * s, s, buffer);
-        } else {
-            ISA(eg__copy_row)(k, j->in_bytes, x + i * s, s, buffer, j->in_bytes);
-        }
-    }
-    return buffer;
-}
-
 /* Halves, operands that are not contiguous, and large results, by way of blocks. */
 static __attribute__((noinline)) void blocks(const job *j, int64_t n, char *const *ptr, const int64_t *s)
 {
     block fa, fb, fy;
-    bool whole = s[0] == j->out_bytes, direct = whole && !j->out_type && !j->stream;
+    const eg__blocks in = {j->in_bytes, j->in_type, j->stream}, out = {j->out_bytes, j->out_type, j->stream};
+    const bool direct = eg__block_is_direct(&out, s[0]);
     for (int64_t i = 0; i < n; i += BLOCK) {
         int64_t k = eg__min(BLOCK, n - i);
-        const void *a = fetch(j, i, k, ptr[1], s[1], fa);
-        const void *b = ptr[2] ? fetch(j, i, k, ptr[2], s[2], fb) : NULL;
+        const void *a = eg__block_fetch(&in, i, k, ptr[1], s[1], fa);
+        const void *b = ptr[2] ? eg__block_fetch(&in, i, k, ptr[2], s[2], fb) : NULL;
         char *y = ptr[0] + i * s[0];
         j->run(k, a, b, direct ? (void *)y : fy, j->o);
-        if (j->out_type) {
-            ISA(eg__f32_to_halves)(k, j->out_type, (float *)fy, y, s[0]);
-        } else if (j->stream && whole) {
-            eg__stream(y, fy, k * j->out_bytes);
-        } else if (!direct) {
-            ISA(eg__copy_row)(k, j->out_bytes, (char *)fy, j->out_bytes, y, s[0]);
+        if (!direct) {
+            eg__block_store(&out, k, fy, y, s[0]);
         }
     }
 }
